@@ -1,0 +1,1 @@
+"""redraft: document rewriting with the document as the speculative draft. Imports nothing heavy."""

@@ -1,0 +1,1 @@
+"""Decides what to propose. Nothing here imports torch."""

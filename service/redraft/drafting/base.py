@@ -1,0 +1,108 @@
+"""Draft, Drafter and Verdict: the narrow interface between drafting and the engine. No tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from redraft.engine.results import Source
+
+MAX_DRAFT = 256
+"""Longest candidate chain, in tokens."""
+
+Tokens = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A chain proposed for verification.
+
+    candidate: the whole chain that could be proposed, at most MAX_DRAFT ids.
+    length:    how many of them are proposed; `tokens` is that prefix. Zero is a length.
+    source:    who proposes it.
+    origin:    index of candidate[0] in the document's tokens, or None if it is not copied from the document.
+    survival:  float64[len(candidate)], P(candidate[0..j] are all accepted), non-increasing.
+    value:     float64[len(candidate)], what emitting token j saves, in units of a one-token pass.
+    cost:      the drafter's own model cost, in units of a one-token pass of the target.
+    """
+
+    candidate: tuple[int, ...]
+    length: int
+    source: Source
+    origin: int | None
+    survival: Floats
+    value: Floats
+    cost: float = 0.0
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self.candidate[: self.length]
+
+    def cut(self, length: int) -> Draft:
+        """The same candidate with another proposed length."""
+        return Draft(self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost)
+
+
+EMPTY = Draft((), 0, Source.TARGET, None, np.zeros(0), np.zeros(0))
+"""The draft that proposes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one pass said about a draft.
+
+    emitted:    the ids emitted by this pass: accepted draft tokens, then the bonus (no bonus after an accepted end).
+    accepted:   how many of the draft's tokens were accepted.
+    choices:    the target's own choice after each verified prefix, as far as evaluated; len >= accepted.
+    runners_up: (id, margin) of the second choice at the same places; margin in processed-score units. May be empty.
+    """
+
+    emitted: tuple[int, ...]
+    accepted: int
+    choices: tuple[int, ...] = ()
+    runners_up: tuple[tuple[int, float], ...] = ()
+
+
+class DraftView(Protocol):
+    """What a drafter may see of an edit. Only tokens that earlier passes emitted are in `output`."""
+
+    @property
+    def document(self) -> Tokens:
+        """Ids of the text to rewrite, as the output would spell them (after the assistant header)."""
+
+    @property
+    def references(self) -> Sequence[Tokens]:
+        """Ids of further texts that may be drafted from."""
+
+    @property
+    def output(self) -> Sequence[int]:
+        """Ids emitted so far."""
+
+    @property
+    def end_token(self) -> int:
+        """The id that ends an output; drafters may propose it after the document's last token."""
+
+
+class Drafter(Protocol):
+    """Proposes a chain before each pass and learns from each pass's verdict. One instance an edit."""
+
+    def propose(self, view: DraftView, limit: int) -> Draft:
+        """The chain to verify next, at most `limit` tokens. Must not depend on anything but emitted tokens."""
+
+    def observe(self, verdict: Verdict) -> None:
+        """Take in what the last pass emitted; called after every emitting pass, drafted or not."""
+
+
+class NoDraft:
+    """The trivial drafter: proposes nothing."""
+
+    def propose(self, view: DraftView, limit: int) -> Draft:
+        return EMPTY
+
+    def observe(self, verdict: Verdict) -> None:
+        return None

@@ -1,0 +1,1 @@
+"""The engine: an edit's way through, in the order it happens."""

@@ -1,0 +1,1 @@
+"""Runs torch; decides nothing."""

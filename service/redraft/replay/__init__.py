@@ -1,0 +1,1 @@
+"""Model-free evaluation of drafting on (before, after) pairs."""

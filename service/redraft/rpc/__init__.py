@@ -1,0 +1,1 @@
+"""The gRPC edge: translates between proto messages and the domain."""
