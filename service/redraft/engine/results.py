@@ -143,3 +143,20 @@ class Failed:
 
 
 EditEvent = Started | Delta | Finished | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a server says of the model it serves; limits in tokens, code points and bytes as named."""
+
+    name: str
+    version: str  # redraft's own version
+    context_length: int
+    max_output_tokens: int
+    max_draft_tokens: int
+    max_concurrent_edits: int
+    device: str
+    dtype: str
+    parameters: int
+    demo: bool
+    scripted: bool

@@ -1,0 +1,172 @@
+"""Text <-> token ids: control tokens disabled on the way in, exact bytes of every token on the way out."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerBase
+
+from redraft.errors import ModelRefused
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """Token ids of a text and where each token ends in it, in code points."""
+
+    ids: list[int]
+    ends: list[int]
+
+
+class Vocabulary:
+    """A tokenizer's two directions, with the guarantee that text never becomes a control token."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Raises ModelRefused for a tokenizer whose control tokens can be spelt, or whose bytes are unknown."""
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if not isinstance(backend, Tokenizer):
+            raise ModelRefused("the tokenizer has no fast (tokenizers) backend")
+        specification: dict[str, Any] = json.loads(backend.to_str())
+        self.control: dict[str, int] = {
+            token.content: index for index, token in tokenizer.added_tokens_decoder.items()
+        }
+        self._strips_right = {token.content for token in tokenizer.added_tokens_decoder.values() if token.rstrip}
+        self._control_pattern = _alternatives(self.control)
+        self._plain = _without_control_tokens(specification)
+        self._pieces = _token_bytes(specification, self.control.values())
+        self._strips_first_space = _strips_first_space(specification.get("decoder"))
+        self._check_control_cannot_be_spelt()
+
+    def encode(self, text: str) -> EncodedText:
+        """Ids of plain text; whatever looks like a control token in it is encoded as ordinary characters."""
+        encoding = self._plain.encode(text, add_special_tokens=False)
+        return EncodedText(encoding.ids, [end for _, end in encoding.offsets])
+
+    def split_control(self, text: str) -> Iterable[str | int]:
+        """Cut a template's own text at its control tokens: plain pieces as str, control tokens as ids."""
+        position = 0
+        for match in self._control_pattern.finditer(text):
+            if match.start() > position:
+                yield text[position : match.start()]
+            yield self.control[match.group()]
+            position = match.end()
+            if match.group() in self._strips_right:
+                position += len(text) - position - len(text[position:].lstrip())
+        if position < len(text):
+            yield text[position:]
+
+    def bytes_of(self, token: int) -> bytes:
+        """The UTF-8 bytes that a token stands for; control tokens and unknown ids stand for none."""
+        return self._pieces.get(token, b"")
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a whole output."""
+        decoder = IncrementalDecoder(self)
+        return "".join([*(decoder.feed(token) for token in ids), decoder.flush()])
+
+    @property
+    def strips_first_space(self) -> bool:
+        return self._strips_first_space
+
+    def _check_control_cannot_be_spelt(self) -> None:
+        control = set(self.control.values())
+        for content in self.control:
+            if control & set(self._plain.encode(content, add_special_tokens=False).ids):
+                raise ModelRefused(f"the tokenizer lets plain text spell the control token {content!r}")
+
+
+class IncrementalDecoder:
+    """Token ids -> text, a token at a time; bytes of an unfinished character are held until it is complete."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._strip = vocabulary.strips_first_space
+
+    def feed(self, token: int) -> str:
+        """The characters that this token completes; may be empty."""
+        piece = self._vocabulary.bytes_of(token)
+        if self._strip and piece:
+            self._strip = False
+            piece = piece.removeprefix(b" ")
+        return self._utf8.decode(piece)
+
+    def flush(self) -> str:
+        """What an output that ends inside a character leaves behind: a replacement character, or nothing."""
+        return self._utf8.decode(b"", final=True)
+
+
+def _alternatives(words: Iterable[str]) -> re.Pattern[str]:
+    ordered = sorted(words, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered)) if ordered else r"(?!)")
+
+
+def _without_control_tokens(specification: dict[str, Any]) -> Tokenizer:
+    """The same tokenizer that knows no added token: for text that must stay text."""
+    plain = {**specification, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    _never_prepend(plain.get("pre_tokenizer"))
+    return Tokenizer.from_str(json.dumps(plain))
+
+
+def _never_prepend(pre_tokenizer: Any) -> None:
+    """A run of text after a control token is not the first of its prompt, so it gets no leading space."""
+    for part in _parts(pre_tokenizer, "pretokenizers"):
+        if part.get("type") == "Metaspace" and part.get("prepend_scheme") == "first":
+            part["prepend_scheme"] = "never"
+
+
+def _parts(node: Any, children: str) -> list[dict[str, Any]]:
+    if not isinstance(node, dict):
+        return []
+    return list(node.get(children, [])) if node.get("type") == "Sequence" else [node]
+
+
+def _strips_first_space(decoder: Any) -> bool:
+    parts = _parts(decoder, "decoders")
+    metaspace = any(p.get("type") == "Metaspace" and p.get("prepend_scheme") != "never" for p in parts)
+    return metaspace or any(p.get("type") == "Strip" and p.get("start", 0) > 0 for p in parts)
+
+
+def _token_bytes(specification: dict[str, Any], control: Iterable[int]) -> dict[int, bytes]:
+    """Bytes of every ordinary token, read off the kind of decoder that the tokenizer names."""
+    kinds = {part.get("type") for part in _parts(specification.get("decoder"), "decoders")}
+    if "ByteLevel" in kinds:
+        spell = _byte_level_speller()
+    elif kinds & {"Metaspace", "Replace"} and kinds <= {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"}:
+        spell = _metaspace_speller()
+    else:
+        raise ModelRefused(f"the tokenizer's decoder ({sorted(map(str, kinds))}) is not known here")
+    vocabulary = specification["model"]["vocab"]
+    pairs = vocabulary.items() if isinstance(vocabulary, dict) else ((p, i) for i, (p, _) in enumerate(vocabulary))
+    hidden = set(control)
+    return {index: spell(piece) for piece, index in pairs if index not in hidden}
+
+
+def _byte_level_speller() -> Any:
+    """Inverse of GPT-2's printable alphabet for bytes (Radford et al. 2019)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    table = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+    def spell(piece: str) -> bytes:
+        if all(character in table for character in piece):
+            return bytes(table[character] for character in piece)
+        return piece.encode()
+
+    return spell
+
+
+def _metaspace_speller() -> Any:
+    """SentencePiece pieces: U+2581 is a space, <0xNN> a single byte."""
+    byte = re.compile(r"<0x([0-9A-F]{2})>")
+
+    def spell(piece: str) -> bytes:
+        match = byte.fullmatch(piece)
+        return bytes([int(match[1], 16)]) if match else piece.replace("\u2581", " ").encode()
+
+    return spell
