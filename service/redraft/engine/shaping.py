@@ -162,6 +162,7 @@ class _Unwrap:
         self._held = _Held()
         self._decided = False
         self._fence = ""
+        self._at_line_start = True  # whether what is held begins a line
         self.prefix = ""
         self.suffix = ""
 
@@ -169,7 +170,10 @@ class _Unwrap:
         self._held.add(piece)
         if not self._decided and not self._decide(final=False):
             return []
-        return self._held.take(len(self._held.text) - self._open_suffix())
+        count = len(self._held.text) - self._open_suffix()
+        if count:
+            self._at_line_start = self._held.text[count - 1] == "\n"
+        return self._held.take(count)
 
     def finish(self, complete: bool) -> Iterable[Piece]:
         if not self._decided:
@@ -239,7 +243,7 @@ class _Unwrap:
         if not stripped.endswith(self._fence):
             return None
         before = stripped[: -len(self._fence)]
-        if before and not before.endswith("\n"):
+        if not (before.endswith("\n") if before else self._at_line_start):
             return None
         return max(0, len(before) - 1)
 
@@ -247,7 +251,8 @@ class _Unwrap:
         """Length of the text's end that may become the closing fence."""
         if not self._fence:
             return 0
-        match = re.search(rf"(\n|^)({re.escape(self._fence[0])}{{0,{len(self._fence)}}})\s*\Z", self._held.text)
+        beginning = r"(\n|\A)" if self._at_line_start else r"(\n)"
+        match = re.search(rf"{beginning}({re.escape(self._fence[0])}{{0,{len(self._fence)}}})\s*\Z", self._held.text)
         return len(self._held.text) - match.start() if match else 0
 
 

@@ -1,0 +1,1 @@
+"""Generated from proto/redraft/v1 by `make proto`; only `redraft.rpc` and `redraft.client` import it."""
