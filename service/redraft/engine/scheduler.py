@@ -71,6 +71,12 @@ class Scheduler:
             admitted.append(sequence)
         return admitted
 
+    def drain(self) -> list[Sequence]:
+        """Take every waiting edit off the queue."""
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        return waiting
+
     def interrupted(self) -> list[Sequence]:
         """Edits, running or waiting, that must end now."""
         return [sequence for sequence in (*self.running, *self._waiting) if sequence.interrupted()]

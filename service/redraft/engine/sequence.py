@@ -135,6 +135,34 @@ class Sequence:
             return Interrupt.DEADLINE
         return None
 
+    @property
+    def view(self) -> Sequence:
+        """What a drafter may look at."""
+        return self
+
+    @property
+    def document(self) -> list[int]:
+        return self.draft_document
+
+    def place_of(self, index: int) -> Range | None:
+        """Where in the rewritten text the `index`-th token of the last pass was copied from."""
+        origins = getattr(self.drafter, "origins", ())
+        return self.document_place(origins[index]) if 0 <= index < len(origins) else None
+
+    def source_of(self, token: int) -> Source:
+        return self.sources[token] if token < len(self.sources) else Source.TARGET
+
+    def release(self, text: str) -> None:
+        """Count text as sent."""
+        self.text.append(text)
+        self.text_length += len(text)
+
+    def forget_after(self, count: int) -> None:
+        """Drop emitted tokens behind a stop string; the slot keeps only what stays."""
+        del self.tokens[len(self.prompt.ids) + count :]
+        del self.sources[count:]
+        self.held_slot.crop(len(self.tokens))
+
     def document_place(self, index: int | None) -> Range | None:
         """Code points of the rewritten text that its token `index` covers."""
         ends = self.prompt.document.ends

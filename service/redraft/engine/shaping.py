@@ -51,6 +51,12 @@ class OutputShaper:
             released += self._through(list(stage.finish(complete)), index + 1)
         return self._released(released)
 
+    def finish_with(self, text: str, complete: bool) -> list[Piece]:
+        """The last characters (they belong to the last token), then the end."""
+        last = max(0, len(self._lengths) - 1)
+        released = self._released(self._through([Piece(text, last)], 0)) if text and self._lengths else []
+        return [*released, *self.finish(complete)] if self._lengths else []
+
     @property
     def token_ends(self) -> list[int]:
         """End of every fed token's released text in the output; non-decreasing."""

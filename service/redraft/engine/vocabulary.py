@@ -32,9 +32,7 @@ class Vocabulary:
         if not isinstance(backend, Tokenizer):
             raise ModelRefused("the tokenizer has no fast (tokenizers) backend")
         specification: dict[str, Any] = json.loads(backend.to_str())
-        self.control: dict[str, int] = {
-            token.content: index for index, token in tokenizer.added_tokens_decoder.items()
-        }
+        self.control: dict[str, int] = {token.content: index for index, token in tokenizer.added_tokens_decoder.items()}
         self._strips_right = {token.content for token in tokenizer.added_tokens_decoder.values() if token.rstrip}
         self._control_pattern = _alternatives(self.control)
         self._plain = _without_control_tokens(specification)

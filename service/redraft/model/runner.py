@@ -48,9 +48,7 @@ class TorchTarget:
             for row, plan in zip(rows, plans, strict=True)
             for position in range(plan.query_start + row.logits_from, plan.query_end)
         ]
-        positions = chain.from_iterable(
-            range(row.slot.length, row.slot.length + len(row.tokens)) for row in rows
-        )
+        positions = chain.from_iterable(range(row.slot.length, row.slot.length + len(row.tokens)) for row in rows)
         return adapter.packed_logits(
             self.model,
             self._ids(list(chain.from_iterable(row.tokens for row in rows)))[None],

@@ -1,0 +1,123 @@
+"""Where in the document does the output continue? A probability for each place, in two modes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# copying at c: the last copy ended before c, so the next token should be document[c]
+# gap since c:  the output says something of its own since document[:c] was reached
+#
+#   document  … the  cat  sat  on  the  mat …
+#                         ^ copying at c          output so far: … the cat
+#                         ^ gap since c           output so far: … the cat QUICKLY
+_STAY, _SKIP, _ENTER = 0.95, 0.02, 0.03  # from copying: on to the next token, over a deletion, into a gap
+_REMAIN, _LEAVE = 0.75, 0.25  # from a gap
+_JUMP = 0.02  # share of a resume or skip that may land anywhere: moved blocks
+_NEAR = 8  # occurrences looked at ahead of a hypothesis
+_RARE = 48  # tokens that occur more often than this start no jump
+_MOST = 32  # hypotheses kept
+_SMALL = 1e-4  # hypotheses below this share of the best are dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A hypothesis: the next token should be document[position]."""
+
+    position: int
+    probability: float
+    copying: bool
+
+
+class Alignment:
+    """A sparse hidden-Markov filter over document positions (forward algorithm, Rabiner 1989)."""
+
+    def __init__(self, document: Sequence[int]) -> None:
+        """document: token ids; the output is assumed to begin with its first."""
+        self._document = list(document)
+        self._places: dict[int, list[int]] = defaultdict(list)
+        for position, token in enumerate(self._document):
+            self._places[token].append(position)
+        self._seen = Counter(self._document)
+        self._total = len(self._document)
+        self._copying: dict[int, float] = {0: 1.0}
+        self._gaps: dict[int, float] = {}
+        self.matched = 0  # tokens since the last re-sync
+        self.breaks = 0
+        self.emitted = 0
+
+    def observe(self, token: int) -> int | None:
+        """Take in one emitted token; returns the document position it was copied from, or None."""
+        expected = self.best
+        arrivals = self._arrivals(token)
+        background = (self._seen[token] + 0.5) / (self._total + 1000.0)
+        gaps: dict[int, float] = defaultdict(float)
+        for place, probability in self._copying.items():
+            gaps[place] += background * _ENTER * probability
+        for place, probability in self._gaps.items():
+            gaps[place] += background * _REMAIN * probability
+        self._keep(arrivals, gaps)
+        self._seen[token] += 1
+        self._total += 1
+        self.emitted += 1
+        return self._origin(expected)
+
+    @property
+    def best(self) -> Place | None:
+        """The likeliest place for the next token to come from; None at a loss."""
+        continuing = max(self._copying.items(), key=lambda item: item[1], default=None)
+        if continuing and continuing[1] >= 0.3:
+            return Place(continuing[0], continuing[1], True)
+        gap = max(self._gaps.items(), key=lambda item: item[1], default=None)
+        if gap and gap[0] + 1 < len(self._document):
+            return Place(gap[0] + 1, gap[1] * _LEAVE, False)
+        return Place(continuing[0], continuing[1], True) if continuing else None
+
+    def _origin(self, expected: Place | None) -> int | None:
+        now = max(self._copying.items(), key=lambda item: item[1], default=(0, 0.0))
+        if now[1] < 0.5:
+            self.breaks += self.matched > 0
+            self.matched = 0
+            return None
+        follows = expected is not None and expected.copying and expected.position + 1 == now[0]
+        self.matched = self.matched + 1 if follows else 1
+        return now[0] - 1
+
+    def _arrivals(self, token: int) -> dict[int, float]:
+        """Weight of having just copied document[c] == token, keyed by c + 1."""
+        arrivals: dict[int, float] = defaultdict(float)
+        places = self._places.get(token, [])
+        if not places:
+            return arrivals
+        for place, probability in self._copying.items():
+            if place < len(self._document) and self._document[place] == token:
+                arrivals[place + 1] += _STAY * probability
+            self._spread(arrivals, places, place + 1, _SKIP * probability)
+        for place, probability in self._gaps.items():
+            self._spread(arrivals, places, place, _LEAVE * probability)
+        return arrivals
+
+    def _spread(self, arrivals: dict[int, float], places: list[int], start: int, weight: float) -> None:
+        """Land on the nearest occurrences ahead, few skipped tokens before many, and a little anywhere."""
+        first = bisect_left(places, start)
+        for position in places[first : first + _NEAR]:
+            arrivals[position + 1] += weight * (1 - _JUMP) / (position - start + 2) ** 1.5
+        if len(places) <= _RARE:
+            for position in places:
+                arrivals[position + 1] += weight * _JUMP / len(self._document)
+
+    def _keep(self, copying: dict[int, float], gaps: dict[int, float]) -> None:
+        """Normalise and drop what cannot matter any more."""
+        total = sum(copying.values()) + sum(gaps.values())
+        floor = _SMALL * max([*copying.values(), *gaps.values()], default=0.0)
+        self._copying = _strongest(copying, floor, total)
+        self._gaps = _strongest(gaps, floor, total)
+
+
+def _strongest(weights: dict[int, float], floor: float, total: float) -> dict[int, float]:
+    kept = [(place, weight / total) for place, weight in weights.items() if weight > floor]
+    if len(kept) > _MOST:
+        kept = sorted(kept, key=lambda item: item[1], reverse=True)[:_MOST]
+    return dict(kept)

@@ -1,0 +1,217 @@
+"""The engine: one step plans, drafts, runs one forward, accepts and emits, for all running edits at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+
+from redraft.drafting.base import EMPTY, Draft, Verdict
+from redraft.drafting.document import DocumentDrafter
+from redraft.drafting.length import CostCurve, allocate
+from redraft.engine import spans
+from redraft.engine.accept import Acceptance, accept
+from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
+from redraft.engine.sampling import Choices, choose
+from redraft.engine.scheduler import Portion, Scheduler, next_tokens
+from redraft.engine.sequence import Interrupt, Sequence
+from redraft.engine.stats import statistics
+from redraft.model.base import PackedRow, Target
+
+_INTERRUPTS = {Interrupt.CANCEL: FinishReason.CANCELLED, Interrupt.DEADLINE: FinishReason.DEADLINE}
+_NEAR_TIE = {"float64": 1e-9, "float32": 1e-3}
+_NEAR_TIE_HALF = 0.25  # bfloat16 and float16 logits
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCost:
+    """What passes cost here: the curve, and the seconds of a one-token pass."""
+
+    curve: CostCurve
+    one_token_seconds: float
+
+
+class Engine:
+    """Runs edits on one target. Not thread-safe: one thread owns it."""
+
+    def __init__(self, target: Target, scheduler: Scheduler, cost: EngineCost) -> None:
+        self.target = target
+        self.scheduler = scheduler
+        self._cost = cost
+        self._tolerance = _NEAR_TIE.get(target.spec.dtype, _NEAR_TIE_HALF)
+
+    def step(self) -> None:
+        """One pass: every running edit moves on."""
+        for sequence in self.scheduler.interrupted():
+            self._finish(sequence, _INTERRUPTS[sequence.interrupted() or Interrupt.CANCEL])
+        for sequence in self.scheduler.admit():
+            self._start(sequence)
+        portions = self.scheduler.plan()
+        if not portions:
+            return
+        drafts = self._drafts(portions)
+        rows = [_row(portion, draft) for portion, draft in zip(portions, drafts, strict=True)]
+        logits = self.target.forward(rows)
+        wanted = [len(row.tokens) - row.logits_from for row in rows]
+        for portion, draft, part in zip(portions, drafts, logits.split(wanted), strict=True):
+            if portion.completes:
+                self._verify(portion, draft, part)
+            else:
+                portion.sequence.held_slot.extend(next_tokens(portion))
+                portion.sequence.tally.prefill_passes += 1
+
+    def fail_all(self, error: Exception) -> None:
+        """End every running edit with an error; what their slots hold is not trusted any more."""
+        for sequence in list(self.scheduler.running):
+            self.scheduler.discard(sequence)
+            sequence.emit(Failed(error))
+
+    def _start(self, sequence: Sequence) -> None:
+        sequence.timeline.admitted = time.perf_counter()
+        sequence.tally.cached_tokens = sequence.held_slot.length
+        sequence.emit(self._started(sequence))
+
+    def _drafts(self, portions: Seq[Portion]) -> list[Draft]:
+        """A draft for each portion; lengths are settled over all edits, since they share the pass."""
+        began = time.perf_counter()
+        drafts = [
+            portion.sequence.drafter.propose(portion.sequence.view, portion.sequence.draft_room)
+            if portion.completes and portion.sequence.draft_room > 0
+            else EMPTY
+            for portion in portions
+        ]
+        base = sum(portion.count for portion in portions)
+        lengths = allocate(drafts, base, self._cost.curve)
+        spent = (time.perf_counter() - began) / len(portions)
+        for portion in portions:
+            portion.sequence.timeline.drafting += spent
+        return [draft.cut(length) for draft, length in zip(drafts, lengths, strict=True)]
+
+    def _verify(self, portion: Portion, draft: Draft, logits: object) -> None:
+        sequence = portion.sequence
+        pending = next_tokens(portion)
+        verdict = accept(draft.tokens, logits, _Chooser(sequence), self.target.spec.end_tokens)  # type: ignore[arg-type]
+        sequence.held_slot.extend([*pending, *draft.tokens[: verdict.accepted]])
+        self._count(sequence, draft, verdict)
+        sequence.tokens.extend(verdict.emitted)
+        if sequence.parameters.penalises:
+            sequence.history.append(verdict.emitted)
+        sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted))
+        self._emit(sequence, draft, verdict)
+
+    def _count(self, sequence: Sequence, draft: Draft, verdict: Acceptance) -> None:
+        tally = sequence.tally
+        tally.passes += 1
+        tally.drafted += draft.length
+        if verdict.accepted:
+            tally.accepted[draft.source] = tally.accepted.get(draft.source, 0) + verdict.accepted
+        tally.near_ties += sum(margin < self._tolerance for margin in verdict.margins)
+        sources = [draft.source] * verdict.accepted
+        sequence.sources += [*sources, *[Source.TARGET] * (len(verdict.emitted) - verdict.accepted)]
+        sequence.timeline.first_token = sequence.timeline.first_token or time.perf_counter()
+
+    def _emit(self, sequence: Sequence, draft: Draft, verdict: Acceptance) -> None:
+        """Text of what was emitted, then the end if this was it."""
+        first = sequence.output_length - len(verdict.emitted)
+        pieces = []
+        for index, token in enumerate(verdict.emitted):
+            for piece in sequence.shaper.feed(sequence.decoder.feed(token)):
+                place = sequence.place_of(piece.token - first) if piece.token >= first else None
+                pieces.append((piece.text, sequence.sources[piece.token], place))
+            if sequence.shaper.stop_string:
+                sequence.forget_after(first + index + 1)
+                break
+        text = "".join(piece[0] for piece in pieces)
+        shift = sequence.request.selection.start if sequence.request.selection else 0
+        found = spans.provisional_spans(sequence.request.target_text, pieces, sequence.text_length, shift)
+        sequence.release(text)
+        sequence.emit(Delta(text, found, draft.length, verdict.accepted))
+        reason = _end_reason(sequence, verdict)
+        if reason is not None:
+            self._finish(sequence, reason)
+
+    def _finish(self, sequence: Sequence, reason: FinishReason) -> None:
+        complete = reason in (FinishReason.END, FinishReason.STOP)
+        rest = [] if sequence.shaper.stop_string else sequence.shaper.finish_with(sequence.decoder.flush(), complete)
+        text = "".join(piece.text for piece in rest)
+        if text:
+            pieces = [(piece.text, sequence.source_of(piece.token), None) for piece in rest]
+            sequence.emit(Delta(text, spans.provisional_spans("", pieces, sequence.text_length), 0, 0))
+            sequence.release(text)
+        self.scheduler.remove(sequence)
+        sequence.emit(self._finished(sequence, reason, complete))
+
+    def _finished(self, sequence: Sequence, reason: FinishReason, complete: bool) -> Finished:
+        request, output = sequence.request, "".join(sequence.text)
+        matches = spans.align(request.target_text, output)
+        ends = sequence.shaper.token_ends
+        shift = request.selection.start if request.selection else 0
+        return Finished(
+            reason=reason,
+            complete=complete,
+            edits=spans.text_edits(request.document, output, complete, request.selection),
+            spans=spans.final_spans(matches, len(output), ends, sequence.sources, shift),
+            shaping=sequence.shaper.shaping,
+            stats=statistics(sequence, spans.kept_tokens(matches, ends), self._cost.one_token_seconds),
+            stop_string=sequence.shaper.stop_string,
+        )
+
+    def _started(self, sequence: Sequence) -> Started:
+        request, parameters, limits = sequence.request, sequence.parameters, sequence.limits
+        return Started(
+            request_id=sequence.request_id,
+            client_request_id=request.client_request_id,
+            document_version=request.document_version,
+            model=self.target.spec.name,
+            scripted=sequence.script is not None,
+            prompt_tokens=len(sequence.prompt.ids),
+            cached_tokens=sequence.tally.cached_tokens,
+            context_length=self.target.spec.context_length,
+            max_output_tokens=limits.max_output_tokens,
+            max_output_clamped=limits.clamped,
+            seed=parameters.seed,
+            temperature=parameters.temperature,
+            top_p=parameters.top_p,
+            top_k=parameters.top_k,
+            repetition_penalty=parameters.repetition_penalty,
+            defaults_from_model=sequence.defaults_from_model,
+            context_trimmed=sequence.prompt.shown,
+            draft_ignored="" if limits.draft_limit else "drafting is off",
+            offset_encoding=request.offset_encoding,
+        )
+
+
+class _Chooser:
+    """The target's choices for one edit; a script, if there is one, overrides them at their full cost."""
+
+    def __init__(self, sequence: Sequence) -> None:
+        self._sequence = sequence
+        self._position = sequence.output_length
+
+    def __call__(self, logits: object, offset: int, ahead: Seq[int]) -> Choices:
+        sequence, position = self._sequence, self._position + offset
+        found = choose(logits, sequence.parameters, position, sequence.history, ahead)  # type: ignore[arg-type]
+        if sequence.script is None:
+            return found
+        forced = list(sequence.script[position : position + len(found.tokens)])
+        forced += [sequence.end_token] * (len(found.tokens) - len(forced))
+        return Choices(forced, found.margins, found.runners_up)
+
+
+def _row(portion: Portion, draft: Draft) -> PackedRow:
+    tokens = next_tokens(portion)
+    first = len(tokens) - 1 if portion.completes else len(tokens)
+    return PackedRow(portion.sequence.held_slot, [*tokens, *draft.tokens], first)
+
+
+def _end_reason(sequence: Sequence, verdict: Acceptance) -> FinishReason | None:
+    if sequence.shaper.stop_string:
+        return FinishReason.STOP
+    if verdict.ended:
+        return FinishReason.END
+    return FinishReason.LENGTH if sequence.remaining <= 0 else None
+
+
+def document_drafter(document: list[int], end_token: int) -> DocumentDrafter:
+    """The drafter of an edit."""
+    return DocumentDrafter(document, end_token)

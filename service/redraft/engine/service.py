@@ -1,0 +1,209 @@
+"""The engine on a thread of its own: takes requests in and calls back with events."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+
+import structlog
+
+from redraft.drafting.base import MAX_DRAFT, NoDraft
+from redraft.drafting.length import CostCurve
+from redraft.engine.engine import Engine, EngineCost, document_drafter
+from redraft.engine.prompt import Prompt, Prompter
+from redraft.engine.request import Acceptance, DraftMode, EditRequest
+from redraft.engine.results import EditEvent, Failed, ModelInfo
+from redraft.engine.sampling import SamplingParameters
+from redraft.engine.scheduler import Scheduler, SchedulerLimits
+from redraft.engine.sequence import Limits, Sequence
+from redraft.engine.shaping import OutputShaper
+from redraft.engine.validation import validate
+from redraft.engine.vocabulary import IncrementalDecoder
+from redraft.errors import DocumentTooLong, Draining, InvalidOption, RedraftError, UnknownModel
+from redraft.model.cost import measured_cost
+from redraft.model.loading import LoadedModel, LoadOptions, load
+from redraft.model.selfcheck import self_check
+
+_log = structlog.get_logger(__name__)
+_SPARE_OUTPUT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class EditHandle:
+    """A submitted edit."""
+
+    sequence: Sequence
+
+    @property
+    def request_id(self) -> str:
+        return self.sequence.request_id
+
+    def cancel(self) -> None:
+        """End the edit within one step."""
+        self.sequence.cancelled = True
+
+
+class EngineService:
+    """Admits edits from any thread; one thread steps the engine."""
+
+    def __init__(self, model: LoadedModel, limits: SchedulerLimits, template: str | None = None) -> None:
+        self._prompter = Prompter(model.tokenizer, template)
+        self._target = model.target
+        self._defaults = _model_defaults(model)
+        self_check(model.target)
+        cost = measured_cost(model.target)
+        scheduler = Scheduler(limits, model.target.slots)
+        self._engine = Engine(model.target, scheduler, EngineCost(CostCurve(cost.points), cost.one_token_seconds))
+        self._inbox: list[Sequence] = []
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="redraft-engine", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the current step; running edits fail with DRAINING."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    def submit(
+        self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None = None
+    ) -> EditHandle:
+        """See `rpc.backend.Backend.submit`."""
+        validate(request)
+        self._check_served(request)
+        sequence = self._sequence(request, emit, deadline)
+        with self._wake:
+            if self._stopping:
+                raise Draining("the engine is stopping")
+            self._engine.scheduler.check_room()
+            self._inbox.append(sequence)
+            self._wake.notify()
+        return EditHandle(sequence)
+
+    def info(self) -> ModelInfo:
+        """Facts about the model that is served."""
+        spec = self._target.spec
+        return ModelInfo(
+            name=spec.name,
+            version=metadata.version("redraft"),
+            context_length=spec.context_length,
+            max_output_tokens=spec.context_length,
+            max_draft_tokens=MAX_DRAFT,
+            max_concurrent_edits=self._engine.scheduler.limits.max_running,
+            device=spec.device,
+            dtype=spec.dtype,
+            parameters=spec.parameters,
+            demo=spec.demo,
+            scripted=False,
+        )
+
+    def _check_served(self, request: EditRequest) -> None:
+        if request.model and request.model != self._target.spec.name:
+            raise UnknownModel(request.model, self._target.spec.name)
+        if request.drafting.acceptance is Acceptance.REJECTION:
+            raise InvalidOption("acceptance", "rejection is for draft-model tokens; this server has no draft model")
+
+    def _sequence(
+        self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None
+    ) -> Sequence:
+        prompt = self._prompter.build(request, lambda text: None)
+        limits = self._limits(request, prompt)
+        text = request.prediction
+        document = prompt.document.ids if text is None else self._prompter.document(text).ids
+        end = self._target.spec.end_tokens[0]
+        off = request.drafting.mode is DraftMode.OFF
+        parameters, named = self._parameters(request)
+        return Sequence(
+            request_id=uuid.uuid4().hex,
+            request=request,
+            prompt=prompt,
+            parameters=parameters,
+            defaults_from_model=named,
+            limits=limits,
+            drafter=NoDraft() if off else document_drafter(document, end),
+            shaper=OutputShaper(request.target_text, request.sampling.stop, request.unwrap, request.preserve_frame),
+            decoder=IncrementalDecoder(self._prompter.vocabulary),
+            emit=emit,
+            draft_document=document,
+            references=[],
+            end_token=end,
+            deadline=deadline,
+        )
+
+    def _limits(self, request: EditRequest, prompt: Prompt) -> Limits:
+        room = min(self._target.spec.context_length, self._target.slots.arena_tokens)
+        own, used = len(prompt.document.ids), len(prompt.ids)
+        if used + own > room:
+            raise DocumentTooLong(used + own, room)
+        asked = request.sampling.max_output_tokens or own + own // 2 + _SPARE_OUTPUT
+        most = min(asked, room - used)
+        limit = 0 if request.drafting.mode is DraftMode.OFF else request.drafting.limit or MAX_DRAFT
+        return Limits(most, most < asked, limit)
+
+    def _parameters(self, request: EditRequest) -> tuple[SamplingParameters, tuple[str, ...]]:
+        """Options of the request, else of the model's generation config (named in the result), else neutral."""
+        asked = request.sampling
+        names = ("temperature", "top_p", "top_k", "repetition_penalty")
+        silent = [name for name in names if getattr(asked, name) is None]
+        named = tuple(name for name in silent if name in self._defaults)
+        given = {name: getattr(asked, name) for name in names if name not in silent}
+        values = {name: self._defaults[name] for name in named} | given
+        return (
+            SamplingParameters(
+                temperature=float(values.get("temperature", 0.0)),
+                top_p=float(values.get("top_p", 1.0)),
+                top_k=int(values.get("top_k", 0)),
+                repetition_penalty=float(values.get("repetition_penalty", 1.0)),
+                presence_penalty=asked.presence_penalty or 0.0,
+                frequency_penalty=asked.frequency_penalty or 0.0,
+                seed=asked.seed if asked.seed is not None else secrets.randbits(63),
+            ),
+            named,
+        )
+
+    def _run(self) -> None:
+        while self._take_in():
+            try:
+                self._engine.step()
+            except Exception as error:
+                _log.exception("engine_step_failed")
+                self._engine.fail_all(error if isinstance(error, RedraftError) else RuntimeError("engine step failed"))
+        self._engine.fail_all(Draining("the server stopped"))
+
+    def _take_in(self) -> bool:
+        """Wait for work; False when the service stops."""
+        with self._wake:
+            while not self._inbox and not self._engine.scheduler.has_work and not self._stopping:
+                self._wake.wait()
+            for sequence in self._inbox:
+                self._engine.scheduler.add(sequence)
+            self._inbox.clear()
+            if self._stopping:
+                for sequence in self._engine.scheduler.drain():
+                    sequence.emit(Failed(Draining("the server stopped")))
+            return not self._stopping
+
+
+def _model_defaults(model: LoadedModel) -> Mapping[str, float]:
+    """Sampling options that the model's own generation config sets; greedy unless it says that it samples."""
+    config = model.generation_config
+    names = ["repetition_penalty", *(("temperature", "top_p", "top_k") if config.do_sample else ())]
+    values = {name: getattr(config, name, None) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def load_service(
+    options: LoadOptions, limits: SchedulerLimits | None = None, template: str | None = None
+) -> EngineService:
+    """Load a model, check and measure it, and start its engine."""
+    service = EngineService(load(options), limits or SchedulerLimits(), template)
+    service.start()
+    return service
