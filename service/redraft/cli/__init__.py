@@ -1,0 +1,103 @@
+"""The command line: `redraft serve | edit | models`. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Rewrite documents with a language model that uses the document itself as its speculative draft.",
+)
+models = typer.Typer(no_args_is_help=True, help="The demo model: where it is, and how to name another.")
+app.add_typer(models, name="models")
+
+Model = Annotated[str, typer.Option(help="demo, a GGUF file, a local folder or a hub id.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Dtype = Annotated[str | None, typer.Option(help="float32 or bfloat16; by device if unset.")]
+Template = Annotated[Path | None, typer.Option(help="A Jinja chat template for a model that has none.")]
+
+
+@app.command(epilog="Example: redraft serve --listen 127.0.0.1:50551 --model demo")
+def serve(
+    listen: Annotated[str, typer.Option(help="host:port on loopback; port 0 picks a free one.")] = "127.0.0.1:50551",
+    socket: Annotated[Path | None, typer.Option(help="Unix socket instead of the default one.")] = None,
+    no_socket: Annotated[bool, typer.Option("--no-socket", help="Listen on TCP only.")] = False,
+    model: Model = "demo",
+    device: Device = "auto",
+    dtype: Dtype = None,
+    prompt_template: Template = None,
+    grace: Annotated[float, typer.Option(help="Seconds that running edits get when the server stops.")] = 30.0,
+) -> None:
+    """Serve edits over gRPC until SIGTERM or Ctrl-C; running edits then get --grace seconds."""
+    from redraft.cli.serve import ServeOptions, run_server
+
+    options = ServeOptions(listen, socket, not no_socket, model, device, dtype, prompt_template, grace)
+    raise typer.Exit(run_server(options))
+
+
+@app.command(
+    epilog="Exit codes: 0 done, 1 error, 2 usage, 3 the rewrite was cut and nothing was written, "
+    "4 no connection, 130 interrupted. Example: redraft edit letter.txt -i 'Correct the spelling' --in-place"
+)
+def edit(
+    file: Annotated[str, typer.Argument(help="The document; - reads standard input.")],
+    instruction: Annotated[str, typer.Option("--instruction", "-i", help="What to change.")],
+    server: Annotated[str | None, typer.Option(help="host:port or unix:PATH of a running server.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the document here.")] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace the file, atomically.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Write even if the rewrite was cut.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    no_draft: Annotated[bool, typer.Option("--no-draft", help="Decode without drafts.")] = False,
+    selection: Annotated[str | None, typer.Option(help="Rewrite lines L1:L2 only (from 1, inclusive).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same text.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="0 is greedy.")] = None,
+    max_output_tokens: Annotated[int | None, typer.Option(help="Cut the rewrite after so many tokens.")] = None,
+    unwrap: Annotated[bool, typer.Option(help="Drop a code fence or preamble around the rewrite.")] = True,
+    preserve_frame: Annotated[bool, typer.Option(help="Keep outer white space and line endings.")] = True,
+    model: Model = "demo",
+) -> None:
+    """Rewrite one document. Without --server: the running local server, else an engine in this process."""
+    from redraft.cli.edit import EditOptions, run_edit
+
+    options = EditOptions(
+        file, instruction, server, output, in_place, partial, as_json, no_draft, selection, seed, temperature,
+        max_output_tokens, unwrap, preserve_frame, model,
+    )  # fmt: skip
+    raise typer.Exit(run_edit(options))
+
+
+@models.command("list")
+def list_models() -> None:
+    """Show the demo model and what --model accepts."""
+    from redraft.model.loading import converted_path, demo_file, is_converted
+
+    gguf = demo_file()
+    state = f"converted: {converted_path(gguf)}" if is_converted(gguf) else "not converted yet"
+    typer.echo(f"demo  SmolLM2-135M-Instruct, GGUF Q4_1, Apache-2.0  ({state})")
+    typer.echo("--model also takes a GGUF file, a local folder or a hub id")
+
+
+@models.command()
+def fetch() -> None:
+    """Convert the demo model into the cache."""
+    from redraft.model.loading import resolve
+
+    typer.echo(resolve("demo"))
+
+
+@models.command()
+def path(model: Annotated[str, typer.Argument()] = "demo") -> None:
+    """Print the folder that a model is loaded from."""
+    from redraft.model.loading import resolve
+
+    typer.echo(resolve(model))
+
+
+def main() -> None:
+    """Console entry point."""
+    app()
