@@ -14,7 +14,6 @@ from redraft.engine.results import Source
 MAX_DRAFT = 256
 """Longest candidate chain, in tokens."""
 
-Tokens = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
@@ -72,11 +71,11 @@ class DraftView(Protocol):
     """What a drafter may see of an edit. Only tokens that earlier passes emitted are in `output`."""
 
     @property
-    def document(self) -> Tokens:
+    def document(self) -> Sequence[int]:
         """Ids of the text to rewrite, as the output would spell them (after the assistant header)."""
 
     @property
-    def references(self) -> Sequence[Tokens]:
+    def references(self) -> Sequence[Sequence[int]]:
         """Ids of further texts that may be drafted from."""
 
     @property

@@ -88,7 +88,9 @@ def _starts(text: str, encoding: OffsetEncoding) -> np.ndarray[tuple[int], np.dt
     if encoding is OffsetEncoding.UTF16:
         widths = 1 + (code_points > 0xFFFF).astype(np.int64)
     else:
-        widths = 1 + sum((code_points > bound).astype(np.int64) for bound in (0x7F, 0x7FF, 0xFFFF))
+        widths = 1 + sum(
+            ((code_points > bound).astype(np.int64) for bound in (0x7FF, 0xFFFF)), (code_points > 0x7F).astype(np.int64)
+        )
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 

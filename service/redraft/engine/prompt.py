@@ -137,7 +137,7 @@ class Prompter:
 
     @property
     def _header(self) -> str:
-        """The template's text between its last control token (or the user's turn) and the assistant's first character."""
+        """The template's text between its last control token (or the user's turn) and the output."""
         rendered = self._render([_Message("system", SYSTEM), _Message("user", _mark(0))])
         tail = rendered[rendered.rindex(_mark(0)) + len(_mark(0)) :]
         last = ["", *self.vocabulary.split_control(tail)][-1]

@@ -33,7 +33,7 @@ class SamplingParameters:
 
     @property
     def filters(self) -> bool:
-        return self.temperature > 0 and (0 < self.top_k or self.top_p < 1.0)
+        return self.temperature > 0 and (self.top_k > 0 or self.top_p < 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,9 +111,7 @@ class EngineService:
         if request.drafting.acceptance is Acceptance.REJECTION:
             raise InvalidOption("acceptance", "rejection is for draft-model tokens; this server has no draft model")
 
-    def _sequence(
-        self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None
-    ) -> Sequence:
+    def _sequence(self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None) -> Sequence:
         prompt = self._prompter.build(request, lambda text: None)
         limits = self._limits(request, prompt)
         text = request.prediction

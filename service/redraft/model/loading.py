@@ -129,7 +129,8 @@ def _convert(gguf: Path, folder: Path) -> None:
         quantization_config=GgufConfig(dequantize=True),
     )
     # The weights are dense now; without this the library refuses to save them as "quantized".
-    model.hf_quantizer, model.is_quantized = None, False
+    model.hf_quantizer = None  # type: ignore[assignment]  # plain attributes of the library, typed as modules
+    model.is_quantized = False  # type: ignore[assignment]
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.save_pretrained(folder)
@@ -178,7 +179,8 @@ def _model(source: str, options: LoadOptions, device: torch.device) -> PreTraine
         )
     except (OSError, ValueError) as error:
         raise ModelRefused(f"cannot load a model from {source!r}: {error}") from error
-    return model.to(device)  # type: ignore[arg-type]  # the stub of `to` knows only strings
+    model.to(device)  # type: ignore[arg-type]  # the stub of `to` knows only strings
+    return model
 
 
 def _spec(name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> ModelSpec:
