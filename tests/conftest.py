@@ -1,0 +1,12 @@
+"""Every test run has a cache folder of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REDRAFT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
