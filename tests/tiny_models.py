@@ -68,7 +68,10 @@ def target(model: PreTrainedModel, arena_tokens: int = 4096) -> TorchTarget:
     return TorchTarget(model, spec, arena_tokens)
 
 
-_TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n"
+)
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
