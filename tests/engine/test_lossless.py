@@ -109,7 +109,7 @@ def test_every_accepted_length_leaves_the_text_alone(service, monkeypatch):
     handle = service.submit(request, events.put)
     alone = collect(events)[1]
     truth = handle.sequence.output
-    monkeypatch.setattr(service_module, "document_drafter", lambda *_: CorruptingDrafter(truth, reached))
+    monkeypatch.setattr(service_module, "ComposedDrafter", lambda *_, **__: CorruptingDrafter(truth, reached))
     _, drafted, finished = run(service, EditRequest("abc def ghi", "x", sampling=Sampling(max_output_tokens=150)))
     assert drafted == alone
     assert reached >= set(range(9))

@@ -29,6 +29,7 @@ class Place:
     position: int
     probability: float
     copying: bool
+    skipped: int = 0  # in a gap: document tokens left out since it began
 
 
 class Alignment:
@@ -50,7 +51,9 @@ class Alignment:
 
     def observe(self, token: int) -> int | None:
         """Take in one emitted token; returns the document position it was copied from, or None."""
-        expected = self.best
+        if len(self._copying) == 1 and not self._gaps and self._follows(token):
+            return self._step(token)
+        expected = self._continuing()
         arrivals = self._arrivals(token)
         background = (self._seen[token] + 0.5) / (self._total + 1000.0)
         gaps: dict[int, float] = defaultdict(float)
@@ -64,24 +67,44 @@ class Alignment:
         self.emitted += 1
         return self._origin(expected)
 
-    @property
-    def best(self) -> Place | None:
-        """The likeliest place for the next token to come from; None at a loss."""
-        continuing = max(self._copying.items(), key=lambda item: item[1], default=None)
-        if continuing and continuing[1] >= 0.3:
-            return Place(continuing[0], continuing[1], True)
-        gap = max(self._gaps.items(), key=lambda item: item[1], default=None)
-        if gap and gap[0] + 1 < len(self._document):
-            return Place(gap[0] + 1, gap[1] * _LEAVE, False)
-        return Place(continuing[0], continuing[1], True) if continuing else None
+    def _follows(self, token: int) -> bool:
+        (place,) = self._copying
+        return place < len(self._document) and self._document[place] == token and self.matched > 0
 
-    def _origin(self, expected: Place | None) -> int | None:
-        now = max(self._copying.items(), key=lambda item: item[1], default=(0, 0.0))
+    def _step(self, token: int) -> int:
+        """Inside an unambiguous copy nothing competes: move on by one."""
+        (place,) = self._copying
+        self._copying = {place + 1: 1.0}
+        self._seen[token] += 1
+        self._total += 1
+        self.emitted += 1
+        self.matched += 1
+        return place
+
+    def places(self) -> list[Place]:
+        """The likeliest places for the next token, best first: one to copy from, or some to resume at."""
+        continuing = self._continuing()
+        found = [Place(*continuing, True)] if continuing[1] > 0.05 else []
+        if continuing[1] < 0.8 and self._gaps:
+            began, probability = max(self._gaps.items(), key=lambda item: item[1])
+            found += [
+                Place(began + skipped, probability, False, skipped)
+                for skipped in (0, 1, 2)
+                if began + skipped < len(self._document)
+            ]
+        return found
+
+    def _continuing(self) -> tuple[int, float]:
+        return max(self._copying.items(), key=lambda item: item[1], default=(0, 0.0))
+
+    def _origin(self, before: tuple[int, float]) -> int | None:
+        now = self._continuing()
         if now[1] < 0.5:
             self.breaks += self.matched > 0
             self.matched = 0
             return None
-        follows = expected is not None and expected.copying and expected.position + 1 == now[0]
+        follows = before[1] >= 0.5 and before[0] + 1 == now[0]
+        self.breaks += self.matched > 0 and not follows
         self.matched = self.matched + 1 if follows else 1
         return now[0] - 1
 

@@ -37,6 +37,7 @@ class Draft:
     survival: Floats
     value: Floats
     cost: float = 0.0
+    fixed: bool = False  # the length is the drafter's own rule and not to be settled by cost
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -44,7 +45,7 @@ class Draft:
 
     def cut(self, length: int) -> Draft:
         """The same candidate with another proposed length."""
-        return Draft(self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost)
+        return Draft(self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost, self.fixed)
 
 
 EMPTY = Draft((), 0, Source.TARGET, None, np.zeros(0), np.zeros(0))
@@ -56,7 +57,7 @@ class Verdict:
     """What one pass said about a draft.
 
     emitted:    the ids emitted by this pass: accepted draft tokens, then the bonus (no bonus after an accepted end).
-    accepted:   how many of the draft's tokens were accepted.
+    accepted:   how many of the draft's tokens were accepted, of the `drafted` that were proposed.
     choices:    the target's own choice after each verified prefix, as far as evaluated; len >= accepted.
     runners_up: (id, margin) of the second choice at the same places; margin in processed-score units. May be empty.
     """
@@ -65,6 +66,7 @@ class Verdict:
     accepted: int
     choices: tuple[int, ...] = ()
     runners_up: tuple[tuple[int, float], ...] = ()
+    drafted: int = 0
 
 
 class DraftView(Protocol):

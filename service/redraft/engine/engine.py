@@ -7,7 +7,6 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
 from redraft.drafting.base import EMPTY, Draft, Verdict
-from redraft.drafting.document import DocumentDrafter
 from redraft.drafting.length import CostCurve, allocate
 from redraft.engine import spans
 from redraft.engine.accept import Acceptance, accept
@@ -96,7 +95,7 @@ class Engine:
         sequence.tokens.extend(verdict.emitted)
         if sequence.parameters.penalises:
             sequence.history.append(verdict.emitted)
-        sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted))
+        sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted, drafted=draft.length))
         self._emit(sequence, draft, verdict)
 
     def _count(self, sequence: Sequence, draft: Draft, verdict: Acceptance) -> None:
@@ -210,8 +209,3 @@ def _end_reason(sequence: Sequence, verdict: Acceptance) -> FinishReason | None:
     if verdict.ended:
         return FinishReason.END
     return FinishReason.LENGTH if sequence.remaining <= 0 else None
-
-
-def document_drafter(document: list[int], end_token: int) -> DocumentDrafter:
-    """The drafter of an edit."""
-    return DocumentDrafter(document, end_token)

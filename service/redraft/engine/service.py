@@ -12,8 +12,10 @@ from importlib import metadata
 import structlog
 
 from redraft.drafting.base import MAX_DRAFT, NoDraft
+from redraft.drafting.compose import ComposedDrafter, Planner
 from redraft.drafting.length import CostCurve
-from redraft.engine.engine import Engine, EngineCost, document_drafter
+from redraft.drafting.survival import SurvivalTable, shipped_prior
+from redraft.engine.engine import Engine, EngineCost
 from redraft.engine.prompt import Prompt, Prompter
 from redraft.engine.request import Acceptance, DraftMode, EditRequest
 from redraft.engine.results import EditEvent, Failed, ModelInfo
@@ -57,7 +59,9 @@ class EngineService:
         self_check(model.target)
         cost = measured_cost(model.target)
         scheduler = Scheduler(limits, model.target.slots)
-        self._engine = Engine(model.target, scheduler, EngineCost(CostCurve(cost.points), cost.one_token_seconds))
+        curve = CostCurve(cost.points)
+        self._planner = Planner(SurvivalTable(shipped_prior()), curve)
+        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost.one_token_seconds))
         self._inbox: list[Sequence] = []
         self._wake = threading.Condition()
         self._stopping = False
@@ -126,7 +130,7 @@ class EngineService:
             parameters=parameters,
             defaults_from_model=named,
             limits=limits,
-            drafter=NoDraft() if off else document_drafter(document, end),
+            drafter=NoDraft() if off else self._drafter(document, end, request.drafting.mode),
             shaper=OutputShaper(request.target_text, request.sampling.stop, request.unwrap, request.preserve_frame),
             decoder=IncrementalDecoder(self._prompter.vocabulary),
             emit=emit,
@@ -135,6 +139,9 @@ class EngineService:
             end_token=end,
             deadline=deadline,
         )
+
+    def _drafter(self, document: list[int], end: int, mode: DraftMode) -> ComposedDrafter:
+        return ComposedDrafter(document, end, self._planner, own_text=mode is DraftMode.AUTO)
 
     def _limits(self, request: EditRequest, prompt: Prompt) -> Limits:
         room = min(self._target.spec.context_length, self._target.slots.arena_tokens)

@@ -1,0 +1,143 @@
+"""One draft an edit and pass, out of the document and the output itself: the candidate that saves most."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from redraft.drafting.alignment import Alignment, Place
+from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Floats, Verdict
+from redraft.drafting.guard import Guard
+from redraft.drafting.length import CostCurve, cost_to_break, remaining_cost
+from redraft.drafting.lookup import Lookup
+from redraft.drafting.survival import Hindsight, SurvivalTable
+from redraft.engine.results import Source
+
+_RUNS = (1, 2, 3, 5, 9, 17, 33, 80)
+_GAPS = (2, 3, 4, 7)
+_MATCHES = (3, 4, 6, 9, 16)
+_CONFIDENCE = (0.5, 0.8, 0.95)
+_RATES = (0.004, 0.01, 0.025, 0.06)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chain that could be proposed, and its kind for the survival table."""
+
+    kind: str
+    chain: tuple[int, ...]
+    source: Source
+    origin: int | None
+    ends: bool  # its last token ends the output
+
+
+class Planner:
+    """What a draft of each kind is worth on this device; shared by all edits."""
+
+    def __init__(self, table: SurvivalTable, curve: CostCurve) -> None:
+        self.table = table
+        self.curve = curve
+        self.costs = curve.costs(1, MAX_DRAFT)
+        self._to_break: dict[str, tuple[Floats, Floats]] = {}
+
+    def draft(self, candidate: Candidate, limit: int) -> Draft:
+        """The candidate with survival and value of every token, in units of a one-token pass."""
+        survival, to_break = self._known(candidate.kind)
+        length = len(candidate.chain)
+        left = remaining_cost(survival, to_break, self.costs, length, candidate.ends)
+        alive = survival[1 : length + 1]
+        value = (left[:-1] - left[1:]) / np.maximum(alive, 1e-12)
+        return Draft(candidate.chain, min(limit, length), candidate.source, candidate.origin, alive, value)
+
+    def best_length(self, draft: Draft) -> tuple[int, float]:
+        """The length at which the draft saves most in a pass of its own, and what it then saves net."""
+        gains = np.cumsum(draft.survival * draft.value) - (self.costs[1 : len(draft.candidate) + 1] - self.costs[0])
+        best = int(np.argmax(gains)) if len(gains) else 0
+        return (best + 1, float(gains[best])) if len(gains) and gains[best] > 0 else (0, 0.0)
+
+    def _known(self, kind: str) -> tuple[Floats, Floats]:
+        survival = self.table.survival(kind)
+        known = self._to_break.get(kind)
+        if known is None or known[0] is not survival:
+            known = self._to_break[kind] = (survival, cost_to_break(survival, self.costs))
+        return known
+
+
+class ComposedDrafter:
+    """Implements `Drafter`: alignment and lookup propose, survival and cost decide."""
+
+    def __init__(self, document: list[int], end_token: int, planner: Planner, own_text: bool = True) -> None:
+        """own_text: whether the output's own n-grams may draft, too."""
+        self._chain = (*document, end_token)
+        self._alignment = Alignment(document)
+        self._lookup = Lookup()
+        self._hindsight = Hindsight(planner.table)
+        self._planner = planner
+        self._own_text = own_text
+        self._guard = Guard()
+        self._gap = 0  # tokens since the last one that was copied
+        self.origins: tuple[int | None, ...] = ()  # document positions of the tokens emitted last
+
+    def propose(self, view: DraftView, limit: int) -> Draft:
+        """See `Drafter.propose`; what was emitted came through `observe`."""
+        best, length, most = EMPTY, 0, 0.0
+        for candidate in self._candidates():
+            self._hindsight.candidate(candidate.kind, candidate.chain)
+            draft = self._planner.draft(candidate, limit)
+            best_length, gain = self._planner.best_length(draft)
+            if gain > most:
+                best, length, most = draft, best_length, gain
+        return self._within_guard(best, min(length, limit))
+
+    def _within_guard(self, draft: Draft, length: int) -> Draft:
+        """The draft if the edit can afford that all of it is rejected; else nothing, with a look back later."""
+        if length > self._guard.allowed(self._planner.costs):
+            self._guard.withheld(draft.candidate[:length], self._planner.costs)
+            return EMPTY
+        allowed = self._guard.allowed(self._planner.costs)
+        return draft.cut(min(draft.length, allowed)) if length else EMPTY
+
+    def observe(self, verdict: Verdict) -> None:
+        """See `Drafter.observe`."""
+        self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs)
+        self._hindsight.observe(verdict.emitted)
+        self._lookup.observe(verdict.emitted)
+        origins = []
+        for token in verdict.emitted:
+            origin = self._alignment.observe(token)
+            self._gap = 0 if origin is not None else self._gap + 1
+            origins.append(origin)
+        self.origins = tuple(origins)
+
+    def _candidates(self) -> Iterator[Candidate]:
+        rate = self._rate()
+        sure = False
+        for place in self._alignment.places():
+            sure = sure or (place.copying and place.probability > 0.95)
+            yield self._from_document(place, rate)
+        if not self._own_text or (sure and self._alignment.matched > _RUNS[3]):
+            return
+        length, start = self._lookup.best()
+        if length:
+            kind = f"self/{bisect_right(_MATCHES, length)}/{int(sure)}"
+            yield Candidate(kind, self._lookup.continuation(start, MAX_DRAFT), Source.SELF_COPY, None, False)
+
+    def _from_document(self, place: Place, rate: str) -> Candidate:
+        chain = self._chain[place.position : place.position + MAX_DRAFT]
+        if place.copying:
+            run = bisect_right(_RUNS, self._alignment.matched)
+            kind = f"copy/{run}/{bisect_right(_CONFIDENCE, place.probability)}/{rate}"
+        else:
+            kind = f"gap/{bisect_right(_GAPS, self._gap)}/{place.skipped}/{rate}"
+        ends = place.position + len(chain) == len(self._chain)
+        return Candidate(kind, chain, Source.DOCUMENT, place.position, ends)
+
+    def _rate(self) -> str:
+        """How broken this document has been so far."""
+        emitted, breaks = self._alignment.emitted, self._alignment.breaks
+        if not breaks and emitted < 48:
+            return "new"
+        return str(bisect_right(_RATES, (breaks + 0.3) / (emitted + 30)))

@@ -1,0 +1,149 @@
+"""Alignment, survival, length and guard on small cases whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redraft.drafting.alignment import Alignment
+from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft
+from redraft.drafting.compose import ComposedDrafter, Planner
+from redraft.drafting.guard import SHARE, SPARE, Guard
+from redraft.drafting.length import CostCurve, allocate, cost_to_break
+from redraft.drafting.survival import Hindsight, SurvivalTable, shipped_prior
+from redraft.engine.results import Source
+from redraft.replay.peers import PromptLookup, SuffixDecoding
+from redraft.replay.simulate import play
+
+END = 0
+FLAT = CostCurve(((1, 1.0), (201, 2.0)))
+STEEP = CostCurve(((1, 1.0), (2, 1.4), (16, 2.0), (64, 4.0), (256, 13.0)))
+DOCUMENT = list(range(10, 210))
+
+
+def planner(curve=FLAT):
+    return Planner(SurvivalTable(shipped_prior()), curve)
+
+
+def replay(document, output, curve=FLAT):
+    return play(ComposedDrafter(document, END, planner(curve)), document, output, END, curve)
+
+
+@pytest.mark.parametrize(
+    ("output", "at"),
+    [
+        ([*DOCUMENT[:50], 900, *DOCUMENT[51:70]], 70),  # substitution
+        ([*DOCUMENT[:50], 900, 901, 902, *DOCUMENT[50:70]], 70),  # insertion
+        ([*DOCUMENT[:50], *DOCUMENT[80:100]], 100),  # deletion
+        ([*DOCUMENT[100:150], *DOCUMENT[20:40]], 40),  # a move, backwards
+    ],
+)
+def test_alignment_finds_its_way_back(output, at):
+    alignment = Alignment(DOCUMENT)
+    for token in output:
+        alignment.observe(token)
+    best = alignment.places()[0]
+    assert best.copying
+    assert (best.position, best.probability > 0.9) == (at, True)
+
+
+def test_an_unchanged_document_takes_a_few_passes():
+    result = replay(DOCUMENT, DOCUMENT)
+    assert len(result.drafted) <= 3
+    assert sum(result.accepted) >= len(DOCUMENT) - 2
+
+
+def test_a_substitution_costs_few_passes():
+    output = [*DOCUMENT[:60], 901, 902, *DOCUMENT[62:140], 903, *DOCUMENT[141:]]
+    assert len(replay(DOCUMENT, output).drafted) <= 14
+
+
+tokens = st.lists(st.integers(1, 6), max_size=60)
+
+
+@settings(max_examples=150)
+@given(tokens, tokens, st.sampled_from([FLAT, STEEP]))
+def test_any_pair_plays_to_the_end_within_the_guard(document, output, curve):
+    result = replay(document, output, curve)
+    assert sum(result.accepted) + len(result.accepted) >= result.output_tokens
+    assert all(a <= d <= MAX_DRAFT for a, d in zip(result.accepted, result.drafted, strict=True))
+    assert result.cost <= result.plain_cost * (1 + SHARE) + SPARE + result.plain_cost * 0.5
+
+
+def test_nothing_in_common_costs_at_most_the_guard():
+    output = [1000 + i for i in range(400)]
+    result = replay(DOCUMENT, output, STEEP)
+    assert result.cost <= result.plain_cost * (1 + SHARE) + SPARE + 1e-9
+
+
+def test_guard_opens_again_when_hindsight_shows_a_gain():
+    guard, costs = Guard(), STEEP.costs(1, MAX_DRAFT)
+    while guard.allowed(costs) >= 8:
+        guard.settle((1,), 8, costs)
+    shut = guard.allowed(costs)
+    guard.withheld(tuple(range(20, 40)), costs)
+    for token in range(20, 40):
+        guard.settle((token,), 0, costs)
+    assert guard.allowed(costs) > shut + 8
+
+
+def test_cost_to_break_agrees_with_brute_force_on_a_stationary_run():
+    stay = 0.9
+    survival = stay ** np.arange(MAX_DRAFT + 2)
+    costs = STEEP.costs(1, MAX_DRAFT)
+    best = min(costs[n] / (1 - stay ** (n + 1)) for n in range(MAX_DRAFT))
+    assert cost_to_break(survival, costs)[0] == pytest.approx(best, rel=0.02)
+
+
+def draft(survival, value=1.0):
+    chance = np.array(survival, dtype=np.float64)
+    chain = tuple(range(len(chance)))
+    return Draft(chain, len(chain), Source.DOCUMENT, None, chance, np.full(len(chance), value))
+
+
+def test_allocation_of_one_edit_is_the_exact_optimum():
+    one = draft([0.9, 0.85, 0.8, 0.3, 0.2])
+    gains = [float(np.sum(one.survival[:n])) - float(STEEP.costs(1, 5)[n]) for n in range(6)]
+    assert allocate([one], 1, STEEP) == [int(np.argmax(gains))]
+
+
+def test_edits_compete_for_the_pass():
+    sure, vague = draft([0.99] * 40, 0.2), draft([0.2, 0.05, 0.01], 0.2)
+    lengths = allocate([sure, EMPTY, vague], 3, STEEP)
+    assert lengths[0] > 10
+    assert lengths[1:] == [0, 0]
+
+
+def test_hindsight_scores_chains_that_were_never_proposed():
+    table = SurvivalTable()
+    hindsight = Hindsight(table)
+    hindsight.candidate("a", (1, 2, 3, 9))
+    hindsight.candidate("b", (1, 2))
+    hindsight.candidate("c", (1, 2, 3, 4, 5, 6, 7))
+    for emitted in ((1,), (2, 3), (4,)):
+        hindsight.observe(emitted)
+    learned = dict(table.counts())
+    assert learned["a"].failures.sum() == 1
+    assert learned["a"].trials.sum() == 4
+    assert learned["b"].failures.sum() == 0
+    assert "c" not in learned  # the edit's end censors
+
+
+def test_learned_counts_survive_a_restart():
+    table = SurvivalTable(shipped_prior())
+    for _ in range(100):
+        table.learn("copy/1/1/1", 3, failed=True)
+    again = SurvivalTable(shipped_prior())
+    again.restore(table.to_json())
+    assert np.array_equal(again.survival("copy/1/1/1"), table.survival("copy/1/1/1"))
+    with pytest.raises(ValueError, match="survival counts"):
+        again.restore({"x": [[1.0], [1.0]]})
+
+
+@pytest.mark.parametrize("make", [lambda d: PromptLookup(), lambda d: SuffixDecoding(d)])
+def test_peers_play_by_the_same_rules(make):
+    output = [*DOCUMENT[:60], 901, 902, *DOCUMENT[62:]]
+    result = play(make(DOCUMENT), DOCUMENT, output, END, FLAT)
+    assert result.speedup > 3
+    assert result.output_tokens == len(output) + 1
