@@ -1,4 +1,4 @@
-"""The command line: `redraft serve | edit | models`. Heavy imports happen inside the commands."""
+"""The command line: `redraft serve | edit | bench | models`. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -69,6 +69,20 @@ def edit(
         max_output_tokens, unwrap, preserve_frame, model,
     )  # fmt: skip
     raise typer.Exit(run_edit(options))
+
+
+@app.command(epilog="Example: python bench/edited_pairs.py > pairs.jsonl && redraft bench --pairs pairs.jsonl")
+def bench(
+    pairs: Annotated[Path, typer.Option(help="JSON lines of {id, before, after}.")],
+    model: Model = "demo",
+    limit: Annotated[int | None, typer.Option(help="Only the first so many pairs.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved runs of each contender.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a document, then the summary.")] = False,
+) -> None:
+    """Time transformers (greedy, prompt lookup) and redraft while each emits the same given rewrite."""
+    from redraft.cli.bench import run_bench
+
+    raise typer.Exit(run_bench(pairs, model, limit, repeats, as_json))
 
 
 @models.command("list")

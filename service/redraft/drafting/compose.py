@@ -93,12 +93,13 @@ class ComposedDrafter:
         return self._within_guard(best, min(length, limit))
 
     def _within_guard(self, draft: Draft, length: int) -> Draft:
-        """The draft if the edit can afford that all of it is rejected; else nothing, with a look back later."""
-        if length > self._guard.allowed(self._planner.costs):
-            self._guard.withheld(draft.candidate[:length], self._planner.costs)
+        """As much of the draft as the edit can afford to see rejected; what was too much is looked back at later."""
+        if not length:
             return EMPTY
         allowed = self._guard.allowed(self._planner.costs)
-        return draft.cut(min(draft.length, allowed)) if length else EMPTY
+        if length > allowed:
+            self._guard.withheld(draft.candidate[:length], self._planner.costs)
+        return draft.cut(min(draft.length, allowed))
 
     def observe(self, verdict: Verdict) -> None:
         """See `Drafter.observe`."""

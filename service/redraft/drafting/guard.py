@@ -56,10 +56,9 @@ class Guard:
             return
         for token in emitted:
             if shadow.agreed == len(shadow.chain) or shadow.chain[shadow.agreed] != token:
+                self._shadow = None
                 break
             shadow.agreed += 1
-        else:
-            if shadow.agreed < len(shadow.chain):
-                return
-        self._credit = max(0.0, self._credit + shadow.agreed - shadow.extra)
-        self._shadow = None
+        if shadow.agreed > shadow.extra:  # it had paid already: no need to wait for its end
+            self._credit += shadow.agreed - shadow.extra
+            self._shadow = None

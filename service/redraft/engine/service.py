@@ -6,8 +6,9 @@ import secrets
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
+from pathlib import Path
 
 import structlog
 
@@ -21,14 +22,16 @@ from redraft.engine.request import Acceptance, DraftMode, EditRequest
 from redraft.engine.results import EditEvent, Failed, ModelInfo
 from redraft.engine.sampling import SamplingParameters
 from redraft.engine.scheduler import Scheduler, SchedulerLimits
+from redraft.engine.script import Scripts
 from redraft.engine.sequence import Limits, Sequence
 from redraft.engine.shaping import OutputShaper
 from redraft.engine.validation import validate
 from redraft.engine.vocabulary import IncrementalDecoder
-from redraft.errors import DocumentTooLong, Draining, InvalidOption, RedraftError, UnknownModel
+from redraft.errors import DocumentTooLong, Draining, InvalidOption, ModelRefused, RedraftError, UnknownModel
 from redraft.model.cost import measured_cost
-from redraft.model.loading import LoadedModel, LoadOptions, load
+from redraft.model.loading import DEMO, LoadedModel, LoadOptions, load
 from redraft.model.selfcheck import self_check
+from redraft.replay.pairs import Pair, read_pairs
 
 _log = structlog.get_logger(__name__)
 _SPARE_OUTPUT = 256
@@ -52,7 +55,15 @@ class EditHandle:
 class EngineService:
     """Admits edits from any thread; one thread steps the engine."""
 
-    def __init__(self, model: LoadedModel, limits: SchedulerLimits, template: str | None = None) -> None:
+    def __init__(
+        self,
+        model: LoadedModel,
+        limits: SchedulerLimits,
+        template: str | None = None,
+        scripts: Scripts | None = None,
+    ) -> None:
+        """Checks the model against transformers' own forward and measures its cost curve (cached)."""
+        self.scripts = scripts
         self._prompter = Prompter(model.tokenizer, template)
         self._target = model.target
         self._defaults = _model_defaults(model)
@@ -106,8 +117,21 @@ class EngineService:
             dtype=spec.dtype,
             parameters=spec.parameters,
             demo=spec.demo,
-            scripted=False,
+            scripted=self.scripts is not None,
         )
+
+    def forced_ids(self, request: EditRequest) -> tuple[list[int], tuple[int, ...]]:
+        """Prompt and scripted output of a request, for comparisons; raises InvalidOption without a script for it."""
+        script = self._script(request, self._target.spec.end_tokens[0])
+        if script is None:
+            raise InvalidOption("document", "there is no script")
+        return self._prompter.build(request, lambda text: None).ids, script
+
+    def forget_cache(self) -> None:
+        """Drop what idle slots hold, so that the next edit starts cold. Only while no edit runs."""
+        for slot in self._target.slots.slots:
+            if not slot.running:
+                self._target.slots.discard(slot)
 
     def _check_served(self, request: EditRequest) -> None:
         if request.model and request.model != self._target.spec.name:
@@ -137,8 +161,14 @@ class EngineService:
             draft_document=document,
             references=[],
             end_token=end,
+            script=self._script(request, end),
             deadline=deadline,
         )
+
+    def _script(self, request: EditRequest, end: int) -> tuple[int, ...] | None:
+        if self.scripts is None:
+            return None
+        return (*self._prompter.document(self.scripts.rewrite(request.target_text)).ids, end)
 
     def _drafter(self, document: list[int], end: int, mode: DraftMode) -> ComposedDrafter:
         return ComposedDrafter(document, end, self._planner, own_text=mode is DraftMode.AUTO)
@@ -205,10 +235,26 @@ def _model_defaults(model: LoadedModel) -> Mapping[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+SCRIPTED = "scripted:"
+"""`scripted:PAIRS.jsonl[,MODEL]`: emit the pairs' rewrites at the cost of MODEL's passes (the demo's by default)."""
+
+
 def load_service(
     options: LoadOptions, limits: SchedulerLimits | None = None, template: str | None = None
 ) -> EngineService:
     """Load a model, check and measure it, and start its engine."""
-    service = EngineService(load(options), limits or SchedulerLimits(), template)
+    scripts = None
+    if options.model.startswith(SCRIPTED):
+        pairs, _, model = options.model.removeprefix(SCRIPTED).partition(",")
+        scripts = Scripts.of(_read_scripts(Path(pairs)))
+        options = replace(options, model=model or DEMO)
+    service = EngineService(load(options), limits or SchedulerLimits(), template, scripts)
     service.start()
     return service
+
+
+def _read_scripts(path: Path) -> list[Pair]:
+    try:
+        return list(read_pairs(path))
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"cannot read scripted pairs: {error}") from error

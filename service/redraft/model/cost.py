@@ -6,7 +6,6 @@ import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import torch
 
@@ -61,7 +60,7 @@ def measure(target: TorchTarget) -> MeasuredCost:
 
 
 def _time(target: TorchTarget, row: PackedRow) -> float:
-    """Median seconds of a pass, with more repetitions for shorter ones; the first is a warm-up."""
+    """Least seconds of a pass (what else runs on the machine only adds), more repetitions for shorter ones."""
     times: list[float] = []
     while len(times) < 4 or (sum(times) < 0.25 and len(times) < 12):
         start = time.perf_counter()
@@ -69,7 +68,7 @@ def _time(target: TorchTarget, row: PackedRow) -> float:
         if logits.is_cuda:
             torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
-    return median(times[1:])
+    return min(times[1:])
 
 
 def _monotone(values: list[float]) -> list[float]:

@@ -1,0 +1,1 @@
+"""Wall time against what a user would pick instead."""
