@@ -70,7 +70,7 @@ def target(model: PreTrainedModel, arena_tokens: int = 4096) -> TorchTarget:
 
 _TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-    "<|im_start|>assistant\n"
+    "<|im_start|>assistant{{ '\n' }}"  # Jinja drops a template's own last line break
 )
 
 

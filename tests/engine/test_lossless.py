@@ -11,9 +11,10 @@ import tiny_models
 import torch
 from redraft.drafting.base import EMPTY, Draft
 from redraft.engine import service as service_module
-from redraft.engine.request import Drafting, DraftMode, EditRequest, Range, Sampling
+from redraft.engine.request import Drafting, DraftMode, EditRequest, Range, Sampling, Turn
 from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
 from redraft.engine.scheduler import SchedulerLimits
+from redraft.engine.script import Scripts
 from redraft.engine.spans import apply_edits
 from redraft.errors import DocumentTooLong, InvalidOption, UnknownModel
 from redraft.model import adapter
@@ -168,9 +169,9 @@ def test_bad_requests_are_named(service):
 def test_slots_are_free_after_many_cancelled_edits(service):
     dice = random.Random(4)
     waiting = []
-    for number in range(120):
+    for number in range(500):
         events = queue.SimpleQueue()
-        sampling = Sampling(max_output_tokens=dice.randint(1, 30), temperature=dice.choice([0.0, 1.0]), seed=number)
+        sampling = Sampling(max_output_tokens=dice.randint(1, 12), temperature=dice.choice([0.0, 1.0]), seed=number)
         request = EditRequest("word " * dice.randint(1, 40), "x", sampling=sampling)
         handle = service.submit(request, events.put)
         waiting.append(events)
@@ -184,3 +185,50 @@ def test_slots_are_free_after_many_cancelled_edits(service):
     pool = service._target.slots
     pool.check()
     assert pool.running == 0
+
+
+def test_a_follow_up_continues_in_the_cache(service):
+    document = "Some text that is written on from turn to turn. " * 2
+    first = EditRequest(document, "one", sampling=Sampling(temperature=0.8, seed=5, max_output_tokens=30))
+    _, output, _ = run(service, first)
+    turns = (Turn(document, "one", output),)
+    started, _, _ = run(service, EditRequest(output, "two", turns=turns, sampling=Sampling(max_output_tokens=4)))
+    prompt = service._prompter.build(first, lambda text: None).ids
+    assert started.cached_tokens >= len(prompt) + 29  # the output's own ids were found, whatever they spell
+
+
+def test_context_is_trimmed_around_a_selection(service):
+    document = "x" * 3000 + "[here]" + "y" * 3000
+    request = EditRequest(document, "x", selection=Range(3000, 3006), sampling=Sampling(max_output_tokens=4))
+    started, text, finished = run(service, request)
+    shown = started.context_trimmed
+    assert 0 < shown.start < 3000
+    assert 3006 < shown.end < len(document)
+    assert abs((3000 - shown.start) - (shown.end - 3006)) < 20
+    result = apply_edits(document, finished.edits)
+    assert result.startswith("x" * 3000 + text)
+    assert result.endswith("y" * 3000)
+
+
+def test_references_are_drafted_from(service, monkeypatch):
+    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omikron"
+    monkeypatch.setattr(service, "scripts", Scripts({"nothing alike": f"0 {words} 1 {words.upper()}"}))
+    request = EditRequest("nothing alike", "x", references=(f"intro. {words}. outro",))
+    _, text, finished = run(service, request)
+    assert text == f"0 {words} 1 {words.upper()}"
+    assert finished.reason is FinishReason.END
+    assert finished.stats.accepted[Source.REFERENCE] > 40
+    with pytest.raises(InvalidOption):
+        run(service, edit("a document of no pair"))
+
+
+def test_what_was_learned_outlives_the_server():
+    model = tiny_models.loaded()
+    first = service_module.EngineService(model, SchedulerLimits())
+    first.start()
+    run(first, edit("some words here " * 5))
+    learned = first._planner.table.to_json()
+    first.stop()
+    second = service_module.EngineService(model, SchedulerLimits())
+    assert learned
+    assert second._planner.table.to_json() == learned

@@ -60,13 +60,16 @@ def edit(
     unwrap: Annotated[bool, typer.Option(help="Drop a code fence or preamble around the rewrite.")] = True,
     preserve_frame: Annotated[bool, typer.Option(help="Keep outer white space and line endings.")] = True,
     model: Model = "demo",
+    diff: Annotated[bool, typer.Option("--diff", help="Print a unified diff.")] = False,
+    draft_limit: Annotated[int | None, typer.Option(help="Most draft tokens a pass (1 to 256).")] = None,
+    reference: Annotated[list[Path] | None, typer.Option(help="A further text that may be drafted from.")] = None,
 ) -> None:
     """Rewrite one document. Without --server: the running local server, else an engine in this process."""
     from redraft.cli.edit import EditOptions, run_edit
 
     options = EditOptions(
         file, instruction, server, output, in_place, partial, as_json, no_draft, selection, seed, temperature,
-        max_output_tokens, unwrap, preserve_frame, model,
+        max_output_tokens, unwrap, preserve_frame, model, diff, draft_limit, tuple(reference or ()),
     )  # fmt: skip
     raise typer.Exit(run_edit(options))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from redraft.cli.unified import unified
 from redraft.client import Client, ConnectionFailed, EditClient, EditResult, LocalClient, default_address
 from redraft.client.channel import default_socket
 from redraft.client.result import Collector
@@ -46,6 +47,9 @@ class EditOptions:
     unwrap: bool = True
     preserve_frame: bool = True
     model: str = "demo"
+    diff: bool = False
+    draft_limit: int | None = None
+    references: tuple[Path, ...] = ()
 
     @property
     def target(self) -> Path | None:
@@ -69,7 +73,7 @@ def run_edit(options: EditOptions) -> int:
     except (RedraftError, OSError, ValueError) as error:
         errors.print(Text(f"error: {error}", style="red"))
         return ERROR
-    return _deliver(result, options, errors)
+    return _deliver(document, result, options, errors)
 
 
 def _read(file: str) -> str:
@@ -90,7 +94,8 @@ def _request(options: EditOptions, document: str) -> EditRequest:
         sampling=Sampling(
             seed=options.seed, temperature=options.temperature, max_output_tokens=options.max_output_tokens
         ),
-        drafting=Drafting(mode=DraftMode.OFF if options.no_draft else DraftMode.AUTO),
+        drafting=Drafting(DraftMode.OFF if options.no_draft else DraftMode.AUTO, options.draft_limit),
+        references=tuple(_read(str(path)) for path in options.references),
         unwrap=options.unwrap,
         preserve_frame=options.preserve_frame,
     )
@@ -110,13 +115,12 @@ def _lines(document: str, selection: str) -> Range:
 @contextmanager
 def _client(options: EditOptions, errors: Console) -> Iterator[EditClient]:
     """The named server, else the running local one, else an engine in this process."""
-    address = options.server or (default_address() if default_socket().exists() else None)
-    if address is not None:
-        client = Client(address)
+    remote = Client(options.server) if options.server else _running_server()
+    if remote is not None:
         try:
-            yield client
+            yield remote
         finally:
-            client.close()
+            remote.close()
         return
     from redraft.engine.service import load_service
     from redraft.model.loading import LoadOptions
@@ -129,10 +133,23 @@ def _client(options: EditOptions, errors: Console) -> Iterator[EditClient]:
         service.stop()
 
 
+def _running_server() -> EditClient | None:
+    """The local server, if one answers: the file of a dead server's socket may still be there."""
+    if not os.environ.get("REDRAFT_SERVER") and not default_socket().exists():
+        return None
+    client = Client(default_address(), retries=0)
+    try:
+        client.get_model()
+    except ConnectionFailed:
+        client.close()
+        return None
+    return client
+
+
 def _stream(client: EditClient, request: EditRequest, options: EditOptions) -> EditResult:
     """Collect the edit, painting it on a terminal as it comes."""
     console = Console(highlight=False, soft_wrap=True)
-    paints = console.is_terminal and not options.as_json and options.target is None
+    paints = console.is_terminal and not options.as_json and not options.diff and options.target is None
     collector = Collector(request.document, request.selection)
     for event in client.edit(request):
         collector.add(event)
@@ -151,9 +168,11 @@ def _painted(delta: Delta) -> Text:
     return painted
 
 
-def _deliver(result: EditResult, options: EditOptions, errors: Console) -> int:
+def _deliver(document: str, result: EditResult, options: EditOptions, errors: Console) -> int:
     if options.as_json:
         print(json.dumps(_as_json(result), ensure_ascii=False))  # noqa: T201
+    elif options.diff:
+        sys.stdout.write(unified(document, result.document, options.file))
     elif options.target is None and not sys.stdout.isatty():
         sys.stdout.buffer.write(result.document.encode())
         sys.stdout.flush()

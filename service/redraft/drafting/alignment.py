@@ -35,16 +35,16 @@ class Place:
 class Alignment:
     """A sparse hidden-Markov filter over document positions (forward algorithm, Rabiner 1989)."""
 
-    def __init__(self, document: Sequence[int]) -> None:
-        """document: token ids; the output is assumed to begin with its first."""
+    def __init__(self, document: Sequence[int], at_start: bool = True) -> None:
+        """document: token ids; at_start: the output is assumed to begin with its first, else anywhere."""
         self._document = list(document)
         self._places: dict[int, list[int]] = defaultdict(list)
         for position, token in enumerate(self._document):
             self._places[token].append(position)
         self._seen = Counter(self._document)
         self._total = len(self._document)
-        self._copying: dict[int, float] = {0: 1.0}
-        self._gaps: dict[int, float] = {}
+        self._copying: dict[int, float] = {0: 1.0} if at_start else {}
+        self._gaps: dict[int, float] = {} if at_start else {0: 1.0}
         self.matched = 0  # tokens since the last re-sync
         self.breaks = 0
         self.emitted = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,11 +69,19 @@ class Planner:
 class ComposedDrafter:
     """Implements `Drafter`: alignment and lookup propose, survival and cost decide."""
 
-    def __init__(self, document: list[int], end_token: int, planner: Planner, own_text: bool = True) -> None:
-        """own_text: whether the output's own n-grams may draft, too."""
+    def __init__(
+        self,
+        document: list[int],
+        end_token: int,
+        planner: Planner,
+        references: Sequence[list[int]] = (),
+        own_text: bool = True,
+    ) -> None:
+        """references: further texts to draft from; own_text: whether the output's own n-grams may draft, too."""
         self._chain = (*document, end_token)
         self._alignment = Alignment(document)
         self._lookup = Lookup()
+        self._references = [(text, Alignment(text, at_start=False)) for text in references]
         self._hindsight = Hindsight(planner.table)
         self._planner = planner
         self._own_text = own_text
@@ -112,6 +120,9 @@ class ComposedDrafter:
             self._gap = 0 if origin is not None else self._gap + 1
             origins.append(origin)
         self.origins = tuple(origins)
+        for _, alignment in self._references:
+            for token in verdict.emitted:
+                alignment.observe(token)
 
     def _candidates(self) -> Iterator[Candidate]:
         rate = self._rate()
@@ -119,12 +130,23 @@ class ComposedDrafter:
         for place in self._alignment.places():
             sure = sure or (place.copying and place.probability > 0.95)
             yield self._from_document(place, rate)
+        if not sure:
+            yield from self._from_references()
         if not self._own_text or (sure and self._alignment.matched > _RUNS[3]):
             return
         length, start = self._lookup.best()
         if length:
             kind = f"self/{bisect_right(_MATCHES, length)}/{int(sure)}"
             yield Candidate(kind, self._lookup.continuation(start, MAX_DRAFT), Source.SELF_COPY, None, False)
+
+    def _from_references(self) -> Iterator[Candidate]:
+        for text, alignment in self._references:
+            for place in alignment.places():
+                if place.copying and alignment.matched:
+                    run = bisect_right(_RUNS, alignment.matched)
+                    kind = f"ref/{run}/{bisect_right(_CONFIDENCE, place.probability)}"
+                    chain = tuple(text[place.position : place.position + MAX_DRAFT])
+                    yield Candidate(kind, chain, Source.REFERENCE, None, False)
 
     def _from_document(self, place: Place, rate: str) -> Candidate:
         chain = self._chain[place.position : place.position + MAX_DRAFT]

@@ -10,6 +10,7 @@ from redraft.drafting.base import EMPTY, Draft, Verdict
 from redraft.drafting.length import CostCurve, allocate
 from redraft.engine import spans
 from redraft.engine.accept import Acceptance, accept
+from redraft.engine.memory import EmittedTexts
 from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
 from redraft.engine.sampling import Choices, choose
 from redraft.engine.scheduler import Portion, Scheduler, next_tokens
@@ -33,7 +34,9 @@ class EngineCost:
 class Engine:
     """Runs edits on one target. Not thread-safe: one thread owns it."""
 
-    def __init__(self, target: Target, scheduler: Scheduler, cost: EngineCost) -> None:
+    def __init__(self, target: Target, scheduler: Scheduler, cost: EngineCost, emitted: EmittedTexts) -> None:
+        """emitted: where finished outputs' ids are remembered for follow-ups."""
+        self._emitted = emitted
         self.target = target
         self.scheduler = scheduler
         self._cost = cost
@@ -137,8 +140,15 @@ class Engine:
             pieces = [(piece.text, sequence.source_of(piece.token), None) for piece in rest]
             sequence.emit(Delta(text, spans.provisional_spans("", pieces, sequence.text_length), 0, 0))
             sequence.release(text)
+        self._remember(sequence)
         self.scheduler.remove(sequence)
         sequence.emit(self._finished(sequence, reason, complete))
+
+    def _remember(self, sequence: Sequence) -> None:
+        ids = [token for token in sequence.output if token not in self.target.spec.end_tokens]
+        text = "".join(sequence.text)
+        if ids and text == sequence.decoder.whole(ids):  # what shaping changed is not what the slot holds
+            self._emitted.remember(sequence.request.principal, text, ids)
 
     def _finished(self, sequence: Sequence, reason: FinishReason, complete: bool) -> Finished:
         request, output = sequence.request, "".join(sequence.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ _SELECTION_FIRST = (
     "Rewrite only the text between [[SELECTION]] and [[/SELECTION]] and reply with that text alone.\n"
     "Instruction: {instruction}"
 )
+
+_TRIM_MARGIN = 8  # tokens: cutting a text can change how its edges are tokenised
 
 EmittedIds = Callable[[str], Sequence[int] | None]
 """Ids that an earlier edit emitted for exactly this text, or None: spliced instead of tokenising it again."""
@@ -74,6 +77,21 @@ class Prompter:
         messages = list(self._messages(request, shown, texts))
         ids = list(self._tokens(self._render(messages), texts, emitted))
         return Prompt(ids, self.document(request.target_text), shown)
+
+    def trimmed(self, document: str, selection: Range, excess: int) -> Range:
+        """The part of the document around a selection that is shorter by at least `excess` tokens, if it can be.
+
+        Both sides keep equal shares; what one side does not need goes to the other.
+        """
+        ends = self.vocabulary.encode(document).ends
+        first, last = bisect_right(ends, selection.start), bisect_left(ends, selection.end) + 1
+        keep = max(0, len(ends) - (last - first) - excess - _TRIM_MARGIN)
+        after = min(len(ends) - last, max(keep // 2, keep - first))
+        start, end = first - min(first, keep - after), last + after
+        return Range(
+            min(selection.start, ends[start - 1] if start else 0),
+            max(selection.end, ends[end - 1] if end < len(ends) else len(document)),
+        )
 
     def _messages(self, request: EditRequest, shown: Range | None, texts: list[str]) -> Iterator[_Message]:
         """The conversation, every user text replaced by a placeholder and put into `texts`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import threading
 import uuid
@@ -17,6 +18,7 @@ from redraft.drafting.compose import ComposedDrafter, Planner
 from redraft.drafting.length import CostCurve
 from redraft.drafting.survival import SurvivalTable, shipped_prior
 from redraft.engine.engine import Engine, EngineCost
+from redraft.engine.memory import EmittedTexts
 from redraft.engine.prompt import Prompt, Prompter
 from redraft.engine.request import Acceptance, DraftMode, EditRequest
 from redraft.engine.results import EditEvent, Failed, ModelInfo
@@ -28,6 +30,8 @@ from redraft.engine.shaping import OutputShaper
 from redraft.engine.validation import validate
 from redraft.engine.vocabulary import IncrementalDecoder
 from redraft.errors import DocumentTooLong, Draining, InvalidOption, ModelRefused, RedraftError, UnknownModel
+from redraft.model.base import ModelSpec
+from redraft.model.cache import cache_directory, read_json, write_json
 from redraft.model.cost import measured_cost
 from redraft.model.loading import DEMO, LoadedModel, LoadOptions, load
 from redraft.model.selfcheck import self_check
@@ -72,7 +76,10 @@ class EngineService:
         scheduler = Scheduler(limits, model.target.slots)
         curve = CostCurve(cost.points)
         self._planner = Planner(SurvivalTable(shipped_prior()), curve)
-        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost.one_token_seconds))
+        self._survival_file = survival_file(model.target.spec)
+        self._restore_survival()
+        self._emitted = EmittedTexts()
+        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost.one_token_seconds), self._emitted)
         self._inbox: list[Sequence] = []
         self._wake = threading.Condition()
         self._stopping = False
@@ -87,6 +94,7 @@ class EngineService:
             self._stopping = True
             self._wake.notify()
         self._thread.join()
+        write_json(self._survival_file, self._planner.table.to_json())
 
     def submit(
         self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None = None
@@ -133,6 +141,14 @@ class EngineService:
             if not slot.running:
                 self._target.slots.discard(slot)
 
+    def _restore_survival(self) -> None:
+        """Go on learning where the last server stopped; a damaged file is like none."""
+        saved = read_json(self._survival_file)
+        try:
+            self._planner.table.restore(saved if isinstance(saved, dict) else {})
+        except (TypeError, ValueError):
+            _log.warning("survival_file_ignored", path=str(self._survival_file))
+
     def _check_served(self, request: EditRequest) -> None:
         if request.model and request.model != self._target.spec.name:
             raise UnknownModel(request.model, self._target.spec.name)
@@ -140,12 +156,13 @@ class EngineService:
             raise InvalidOption("acceptance", "rejection is for draft-model tokens; this server has no draft model")
 
     def _sequence(self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None) -> Sequence:
-        prompt = self._prompter.build(request, lambda text: None)
+        prompt = self._prompt(request)
         limits = self._limits(request, prompt)
         text = request.prediction
         document = prompt.document.ids if text is None else self._prompter.document(text).ids
         end = self._target.spec.end_tokens[0]
         off = request.drafting.mode is DraftMode.OFF
+        references = [self._prompter.document(text).ids for text in request.references if text]
         parameters, named = self._parameters(request)
         return Sequence(
             request_id=uuid.uuid4().hex,
@@ -154,12 +171,12 @@ class EngineService:
             parameters=parameters,
             defaults_from_model=named,
             limits=limits,
-            drafter=NoDraft() if off else self._drafter(document, end, request.drafting.mode),
+            drafter=NoDraft() if off else self._drafter(document, references, request.drafting.mode),
             shaper=OutputShaper(request.target_text, request.sampling.stop, request.unwrap, request.preserve_frame),
             decoder=IncrementalDecoder(self._prompter.vocabulary),
             emit=emit,
             draft_document=document,
-            references=[],
+            references=references,
             end_token=end,
             script=self._script(request, end),
             deadline=deadline,
@@ -170,11 +187,31 @@ class EngineService:
             return None
         return (*self._prompter.document(self.scripts.rewrite(request.target_text)).ids, end)
 
-    def _drafter(self, document: list[int], end: int, mode: DraftMode) -> ComposedDrafter:
-        return ComposedDrafter(document, end, self._planner, own_text=mode is DraftMode.AUTO)
+    def _drafter(self, document: list[int], references: list[list[int]], mode: DraftMode) -> ComposedDrafter:
+        end, others = self._target.spec.end_tokens[0], mode is DraftMode.AUTO
+        return ComposedDrafter(document, end, self._planner, references if others else (), own_text=others)
+
+    @property
+    def _room(self) -> int:
+        """Tokens that one edit may take, prompt and output together."""
+        return min(self._target.spec.context_length, self._target.slots.arena_tokens)
+
+    def _prompt(self, request: EditRequest) -> Prompt:
+        """The prompt; around a selection only as much of the document as leaves room for its rewrite."""
+
+        def emitted(text: str) -> tuple[int, ...] | None:
+            return self._emitted.ids(request.principal, text)
+
+        prompt = self._prompter.build(request, emitted)
+        own = len(prompt.document.ids)
+        excess = len(prompt.ids) + own + own // 2 + _SPARE_OUTPUT - self._room
+        if request.selection is None or excess <= 0:
+            return prompt
+        shown = self._prompter.trimmed(request.document, request.selection, excess)
+        return self._prompter.build(request, emitted, shown)
 
     def _limits(self, request: EditRequest, prompt: Prompt) -> Limits:
-        room = min(self._target.spec.context_length, self._target.slots.arena_tokens)
+        room = self._room
         own, used = len(prompt.document.ids), len(prompt.ids)
         if used + own > room:
             raise DocumentTooLong(used + own, room)
@@ -233,6 +270,12 @@ def _model_defaults(model: LoadedModel) -> Mapping[str, float]:
     names = ["repetition_penalty", *(("temperature", "top_p", "top_k") if config.do_sample else ())]
     values = {name: getattr(config, name, None) for name in names}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def survival_file(spec: ModelSpec) -> Path:
+    """Where a server keeps what it learned of drafts' survival with this model."""
+    key = hashlib.sha256(f"{spec.name} {spec.parameters}".encode()).hexdigest()[:16]
+    return cache_directory() / "survival" / f"{key}.json"
 
 
 SCRIPTED = "scripted:"

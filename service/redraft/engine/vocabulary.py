@@ -94,6 +94,10 @@ class IncrementalDecoder:
             piece = piece.removeprefix(b" ")
         return self._utf8.decode(piece)
 
+    def whole(self, ids: Sequence[int]) -> str:
+        """The text of a whole output of the same vocabulary, whatever was fed here."""
+        return self._vocabulary.decode(ids)
+
     def flush(self) -> str:
         """What an output that ends inside a character leaves behind: a replacement character, or nothing."""
         return self._utf8.decode(b"", final=True)

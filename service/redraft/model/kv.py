@@ -119,12 +119,16 @@ class SlotPool:
         slot.last_used = self._clock
 
     def _take_over(self, known: list[int], capacity: int, principal: str) -> Slot | None:
-        """An idle slot that shares at least half of what it holds, if it can grow to `capacity` where it lies."""
-        idle = [slot for slot in self._slots if not slot.running and slot.principal == principal]
-        matches = [(common_prefix(slot.tokens, known), slot) for slot in idle]
-        useful = [(match, slot) for match, slot in matches if match and 2 * match >= slot.length]
-        for match, slot in sorted(useful, key=lambda pair: pair[0], reverse=True):
-            if slot.offset + capacity <= self._room_end(slot):
+        """An idle slot that shares at least half of what it holds, if it can grow to `capacity` where it lies.
+
+        Only one that no other slot's prefix beats: copying a longer prefix is cheaper than computing it.
+        """
+        own = [slot for slot in self._slots if slot.principal == principal]
+        matches = [(common_prefix(slot.tokens, known), slot) for slot in own]
+        best = max((match for match, _ in matches), default=0)
+        for match, slot in matches:
+            half = match == best > 0 and 2 * match >= slot.length
+            if half and not slot.running and slot.offset + capacity <= self._room_end(slot):
                 slot.running, slot.capacity = True, capacity
                 slot.crop(match)
                 return slot

@@ -1,0 +1,64 @@
+"""Unified diffs out of rapidfuzz's opcodes over lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from rapidfuzz.distance import Indel, Opcode
+
+CONTEXT = 3
+"""Lines shown around a change."""
+
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def unified(before: str, after: str, name: str) -> str:
+    """The diff as `patch` reads it; empty if nothing changed."""
+    a, b = _LINES.findall(before), _LINES.findall(after)
+    hunks = [_hunk(group, a, b) for group in _groups(list(Indel.opcodes(a, b)))]
+    header = [f"--- {name}\n", f"+++ {name}\n"] if hunks else []
+    return "".join(chain(header, *hunks))
+
+
+def _groups(opcodes: list[Opcode]) -> Iterator[list[Opcode]]:
+    """Changes that share their context belong to one hunk."""
+    group: list[Opcode] = []
+    for op in opcodes:
+        if op.tag == "equal" and op.src_end - op.src_start > 2 * CONTEXT and group:
+            yield group
+            group = []
+        elif op.tag != "equal" or group:
+            group.append(op)
+    while group and group[-1].tag == "equal":
+        group.pop()
+    if group:
+        yield group
+
+
+def _hunk(group: list[Opcode], a: list[str], b: list[str]) -> list[str]:
+    first, last = group[0], group[-1]
+    lead = min(CONTEXT, first.src_start)
+    trail = min(CONTEXT, len(a) - last.src_end)
+    sizes = last.src_end - first.src_start + lead + trail, last.dest_end - first.dest_start + lead + trail
+    old, new = _range(first.src_start - lead, sizes[0]), _range(first.dest_start - lead, sizes[1])
+    lines = [f"@@ -{old} +{new} @@\n", *_marked(" ", a[first.src_start - lead : first.src_start])]
+    for op in group:
+        if op.tag == "equal":
+            lines += _marked(" ", a[op.src_start : op.src_end])
+        else:
+            lines += _marked("-", a[op.src_start : op.src_end])
+            lines += _marked("+", b[op.dest_start : op.dest_end])
+    return [*lines, *_marked(" ", a[last.src_end : last.src_end + trail])]
+
+
+def _range(start: int, size: int) -> str:
+    """A hunk's position: lines count from 1, an empty range names the line before it."""
+    return f"{start + 1 if size else start},{size}"
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    ends = ("" if line.endswith("\n") else "\n\\ No newline at end of file\n" for line in lines)
+    return [f"{mark}{line}{end}" for line, end in zip(lines, ends, strict=True)]
