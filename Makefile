@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.redraft-setup
 PROTOS := proto/redraft/v1/edit.proto proto/redraft/v1/edit_service.proto
 
-.PHONY: setup test check proto run serve clean
+.PHONY: setup test check bench proto run serve clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,10 @@ proto: setup  ## regenerate the stubs
 
 serve: setup  ## serve the demo model on loopback and the default socket
 	$(BIN)/redraft serve
+
+bench: setup  ## wall time against transformers, on pairs made from this repository's own files
+	$(BIN)/python bench/edited_pairs.py > $(VENV)/pairs.jsonl
+	$(BIN)/redraft bench --pairs $(VENV)/pairs.jsonl
 
 run: setup  ## rewrite a real e-mail over gRPC with the demo model
 	$(BIN)/python -m redraft.demo examples/email.txt

@@ -21,6 +21,7 @@ from redraft.model import adapter
 from redraft.replay.pairs import Pair
 
 LOOKUPS = (5, 10, 20)
+CONTENDERS = len(LOOKUPS) + 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,11 @@ class Contenders:
             "undrafted": lambda: self._redraft(DraftMode.OFF),
             "redraft": lambda: self._redraft(DraftMode.AUTO),
         }
+
+    def drafts_against_none(self) -> float:
+        """Time without drafts / time with them, one run of each."""
+        without = self._redraft(DraftMode.OFF).total
+        return without / self._redraft(DraftMode.AUTO).total
 
     @torch.inference_mode()
     def _generate(self, lookup: int | None) -> Timing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,28 +17,50 @@ app = typer.Typer(
 models = typer.Typer(no_args_is_help=True, help="The demo model: where it is, and how to name another.")
 app.add_typer(models, name="models")
 
+
+class BenchMode(StrEnum):
+    """What `redraft bench` measures."""
+
+    FORCED = "forced"
+    UNRELATED = "unrelated"
+    OVERHEAD = "overhead"
+
+
 Model = Annotated[str, typer.Option(help="demo, a GGUF file, a local folder or a hub id.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-Dtype = Annotated[str | None, typer.Option(help="float32 or bfloat16; by device if unset.")]
-Template = Annotated[Path | None, typer.Option(help="A Jinja chat template for a model that has none.")]
 
 
-@app.command(epilog="Example: redraft serve --listen 127.0.0.1:50551 --model demo")
+@app.command(epilog="Options come from the defaults, the TOML file, REDRAFT_SECTION__OPTION variables, then flags.")
 def serve(
-    listen: Annotated[str, typer.Option(help="host:port on loopback; port 0 picks a free one.")] = "127.0.0.1:50551",
+    listen: Annotated[str | None, typer.Option(help="host:port on loopback; port 0 picks a free one.")] = None,
     socket: Annotated[Path | None, typer.Option(help="Unix socket instead of the default one.")] = None,
     no_socket: Annotated[bool, typer.Option("--no-socket", help="Listen on TCP only.")] = False,
-    model: Model = "demo",
-    device: Device = "auto",
-    dtype: Dtype = None,
-    prompt_template: Template = None,
-    grace: Annotated[float, typer.Option(help="Seconds that running edits get when the server stops.")] = 30.0,
+    model: Annotated[str | None, typer.Option(help="demo, a GGUF file, a folder, a hub id or scripted:PAIRS.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 or bfloat16; by device if unset.")] = None,
+    prompt_template: Annotated[Path | None, typer.Option(help="A Jinja chat template.")] = None,
+    grace: Annotated[float | None, typer.Option(help="Seconds running edits get when the server stops.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file instead of the user's.")] = None,
+    print_config: Annotated[bool, typer.Option("--print-config", help="Print every option and stop.")] = False,
 ) -> None:
     """Serve edits over gRPC until SIGTERM or Ctrl-C; running edits then get --grace seconds."""
-    from redraft.cli.serve import ServeOptions, run_server
+    from redraft.config import ConfigError, load_settings, print_settings
 
-    options = ServeOptions(listen, socket, not no_socket, model, device, dtype, prompt_template, grace)
-    raise typer.Exit(run_server(options))
+    use_socket = False if no_socket else None
+    flags: dict[str, dict[str, Any]] = {
+        "serve": {"listen": listen, "socket": socket, "use_socket": use_socket, "grace": grace},
+        "model": {"name": model, "device": device, "dtype": dtype, "prompt_template": prompt_template},
+    }
+    try:
+        settings = load_settings(config, flags)
+    except ConfigError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    if print_config:
+        typer.echo(print_settings(settings), nl=False)
+        return
+    from redraft.cli.serve import run_server
+
+    raise typer.Exit(run_server(settings))
 
 
 @app.command(
@@ -77,15 +100,21 @@ def edit(
 @app.command(epilog="Example: python bench/edited_pairs.py > pairs.jsonl && redraft bench --pairs pairs.jsonl")
 def bench(
     pairs: Annotated[Path, typer.Option(help="JSON lines of {id, before, after}.")],
+    mode: Annotated[BenchMode, typer.Option(help="What to measure.")] = BenchMode.FORCED,
     model: Model = "demo",
     limit: Annotated[int | None, typer.Option(help="Only the first so many pairs.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Interleaved runs of each contender.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One object a document, then the summary.")] = False,
 ) -> None:
-    """Time transformers (greedy, prompt lookup) and redraft while each emits the same given rewrite."""
-    from redraft.cli.bench import run_bench
+    """Measure wall time. Run it on an idle machine.
 
-    raise typer.Exit(run_bench(pairs, model, limit, repeats, as_json))
+    forced: transformers (greedy, prompt lookup) and redraft while each emits the same given rewrite.
+    unrelated: redraft with and without drafts on outputs that share nothing with the document.
+    overhead: our own Python outside the forward, as a share of a one-token pass.
+    """
+    from redraft.cli.bench import BenchOptions, run_bench
+
+    raise typer.Exit(run_bench(BenchOptions(mode.value, pairs, model, limit, repeats, as_json)))
 
 
 @models.command("list")

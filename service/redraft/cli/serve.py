@@ -5,66 +5,62 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 from rich.console import Console
 
 from redraft.client import default_socket
+from redraft.config import Settings
+from redraft.engine.scheduler import SchedulerLimits
 from redraft.engine.service import EngineService, load_service
 from redraft.errors import RedraftError
 from redraft.model.loading import LoadOptions
 from redraft.rpc.server import EditServer, ServerSettings
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """What the command line said."""
-
-    listen: str
-    socket: Path | None
-    use_socket: bool
-    model: str
-    device: str
-    dtype: str | None
-    prompt_template: Path | None
-    grace: float
-
-
-def run_server(options: ServeOptions) -> int:
+def run_server(settings: Settings) -> int:
     """Serve until a signal; returns the exit code."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     console = Console(stderr=True)
     try:
-        asyncio.run(_serve(options, console))
+        asyncio.run(_serve(settings, console))
     except (RedraftError, OSError, ValueError) as error:
         console.print(f"[red]error:[/red] {error}", highlight=False)
         return 1
     return 0
 
 
-async def _serve(options: ServeOptions, console: Console) -> None:
-    socket = (options.socket or default_socket()) if options.use_socket else None
-    server = EditServer(ServerSettings(options.listen, socket))
+async def _serve(settings: Settings, console: Console) -> None:
+    serve = settings.serve
+    socket = (serve.socket or default_socket()) if serve.use_socket else None
+    server = EditServer(ServerSettings(serve.listen, socket, serve.max_message_bytes))
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await server.start()
     service: EngineService | None = None
     try:
-        service = await asyncio.to_thread(_load, options)
+        service = await asyncio.to_thread(_load, settings)
         await server.set_backend(service)
-        host = options.listen.rpartition(":")[0]
+        host = serve.listen.rpartition(":")[0]
         console.print(f"serving {service.info().name} on {host}:{server.port}" + (f" and {socket}" if socket else ""))
         await stop.wait()
     finally:
-        await server.stop(options.grace)
+        await server.stop(serve.grace)
         if service is not None:
             await asyncio.to_thread(service.stop)
 
 
-def _load(options: ServeOptions) -> EngineService:
-    template = options.prompt_template.read_text(encoding="utf-8") if options.prompt_template else None
-    loading = LoadOptions(model=options.model, device=options.device, dtype=options.dtype)
-    return load_service(loading, template=template)
+def _load(settings: Settings) -> EngineService:
+    model, engine = settings.model, settings.engine
+    template = model.prompt_template.read_text(encoding="utf-8") if model.prompt_template else None
+    loading = LoadOptions(
+        model=model.name,
+        device=model.device,
+        dtype=model.dtype,
+        kv_bytes=model.kv_bytes,
+        threads=model.threads,
+        trust_remote_code=model.trust_remote_code,
+    )
+    limits = SchedulerLimits(engine.max_running, engine.max_waiting, engine.prefill_tokens)
+    return load_service(loading, limits, template)

@@ -6,7 +6,8 @@ import hashlib
 import secrets
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +31,7 @@ from redraft.engine.shaping import OutputShaper
 from redraft.engine.validation import validate
 from redraft.engine.vocabulary import IncrementalDecoder
 from redraft.errors import DocumentTooLong, Draining, InvalidOption, ModelRefused, RedraftError, UnknownModel
-from redraft.model.base import ModelSpec
+from redraft.model.base import ModelSpec, Target
 from redraft.model.cache import cache_directory, read_json, write_json
 from redraft.model.cost import measured_cost
 from redraft.model.loading import DEMO, LoadedModel, LoadOptions, load
@@ -134,6 +135,15 @@ class EngineService:
         if script is None:
             raise InvalidOption("document", "there is no script")
         return self._prompter.build(request, lambda text: None).ids, script
+
+    @contextmanager
+    def observed(self, target: Target) -> Iterator[None]:
+        """Run on another target over the same slots for a while, to time it. Only while no edit runs."""
+        usual, self._engine.target = self._engine.target, target
+        try:
+            yield
+        finally:
+            self._engine.target = usual
 
     def forget_cache(self) -> None:
         """Drop what idle slots hold, so that the next edit starts cold. Only while no edit runs."""
