@@ -7,7 +7,7 @@ import pytest
 import torch
 from redraft.engine.accept import accept
 from redraft.engine.noise import BLOCK, BlockNoise
-from redraft.engine.sampling import History, SamplingParameters, choose, process
+from redraft.engine.sampling import History, SamplingParameters, _perturbed, choose, process
 from scipy.stats import chisquare, kstest
 from transformers import RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
@@ -54,8 +54,8 @@ def test_greedy_is_argmax_with_its_margin():
 
 
 def test_noise_is_standard_gumbel_and_independent_of_the_lookup():
-    noise = BlockNoise(11, tuple(range(64)), torch.device("cpu"))
-    largest = noise.largest(8)
+    noise = BlockNoise(tuple((11, row) for row in range(64)), torch.device("cpu"))
+    largest = noise.all_blocks(8)
     blocks = torch.arange(8).expand(64, -1)
     values = noise.tokens(blocks, largest)
     assert torch.equal(values.amax(-1), largest)
@@ -111,6 +111,16 @@ def _two_tokens(first, second, parameters, kind, random):
 
     emitted = accept([guess], rows, chooser, ()).emitted
     return (emitted[0], emitted[1]) if len(emitted) == 2 else (emitted[0], alone(second[emitted[0]], 1))
+
+
+@pytest.mark.parametrize(("top_p", "top_k"), [(0.9, 0), (0.99, 0), (0.5, 7), (1.0, 3), (1.0, 4000), (0.999, 200)])
+@pytest.mark.parametrize("spread", [0.3, 6.0])  # flat: the likeliest blocks do not suffice
+def test_the_short_way_through_the_filters_is_the_long_one(top_p, top_k, spread):
+    logits = torch.randn(12, 6001, dtype=torch.float64, generator=torch.Generator().manual_seed(8)) * spread
+    parameters = SamplingParameters(0.8, top_p, top_k, seed=21)
+    noise = BlockNoise(tuple((21, 5 + row) for row in range(12)), logits.device)
+    expected = _perturbed(process(logits, parameters, NOTHING, ()), noise)
+    assert choose(logits, parameters, 5, NOTHING, ()) == expected
 
 
 def test_vocabulary_that_is_no_multiple_of_a_block():

@@ -6,13 +6,15 @@ import time
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
+import torch
+
 from redraft.drafting.base import EMPTY, Draft, Verdict
 from redraft.drafting.length import CostCurve, allocate
 from redraft.engine import spans
 from redraft.engine.accept import Acceptance, accept
 from redraft.engine.memory import EmittedTexts
 from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
-from redraft.engine.sampling import Choices, choose
+from redraft.engine.sampling import Choices, choose, choose_rows
 from redraft.engine.scheduler import Portion, Scheduler, next_tokens
 from redraft.engine.sequence import Interrupt, Sequence
 from redraft.engine.stats import statistics
@@ -54,10 +56,11 @@ class Engine:
         drafts = self._drafts(portions)
         rows = [_row(portion, draft) for portion, draft in zip(portions, drafts, strict=True)]
         logits = self.target.forward(rows)
-        wanted = [len(row.tokens) - row.logits_from for row in rows]
-        for portion, draft, part in zip(portions, drafts, logits.split(wanted), strict=True):
+        parts = logits.split([len(row.tokens) - row.logits_from for row in rows])
+        singles = _single_choices(portions, parts)
+        for portion, draft, part in zip(portions, drafts, parts, strict=True):
             if portion.completes:
-                self._verify(portion, draft, part)
+                self._verify(portion, draft, part, singles.get(id(portion)))
             else:
                 portion.sequence.held_slot.extend(next_tokens(portion))
                 portion.sequence.tally.prefill_passes += 1
@@ -89,10 +92,10 @@ class Engine:
             portion.sequence.timeline.drafting += spent
         return [draft.cut(length) for draft, length in zip(drafts, lengths, strict=True)]
 
-    def _verify(self, portion: Portion, draft: Draft, logits: object) -> None:
+    def _verify(self, portion: Portion, draft: Draft, logits: torch.Tensor, single: Choices | None) -> None:
         sequence = portion.sequence
         pending = next_tokens(portion)
-        verdict = accept(draft.tokens, logits, _Chooser(sequence), self.target.spec.end_tokens)  # type: ignore[arg-type]
+        verdict = accept(draft.tokens, logits, _Chooser(sequence, single), self.target.spec.end_tokens)
         sequence.held_slot.extend([*pending, *draft.tokens[: verdict.accepted]])
         self._count(sequence, draft, verdict)
         sequence.tokens.extend(verdict.emitted)
@@ -193,18 +196,41 @@ class Engine:
 class _Chooser:
     """The target's choices for one edit; a script, if there is one, overrides them at their full cost."""
 
-    def __init__(self, sequence: Sequence) -> None:
+    def __init__(self, sequence: Sequence, single: Choices | None) -> None:
+        """single: the choice of a pass without a draft, if it was made together with other edits' already."""
         self._sequence = sequence
+        self._single = single
         self._position = sequence.output_length
 
-    def __call__(self, logits: object, offset: int, ahead: Seq[int]) -> Choices:
+    def __call__(self, logits: torch.Tensor, offset: int, ahead: Seq[int]) -> Choices:
         sequence, position = self._sequence, self._position + offset
-        found = choose(logits, sequence.parameters, position, sequence.history, ahead)  # type: ignore[arg-type]
+        found = self._single or choose(logits, sequence.parameters, position, sequence.history, ahead)
         if sequence.script is None:
             return found
         forced = list(sequence.script[position : position + len(found.tokens)])
         forced += [sequence.end_token] * (len(found.tokens) - len(forced))
         return Choices(forced, found.margins, found.runners_up)
+
+
+def _single_choices(portions: Seq[Portion], parts: Seq[torch.Tensor]) -> dict[int, Choices]:
+    """Choices of the edits that carry no draft and no penalty, made together: by id of their portion.
+
+    A row's choice depends on its own logits, seed and position alone, so it is the one that it would get by itself.
+    """
+    groups: dict[tuple[float, float, int], list[int]] = {}
+    for index, (portion, part) in enumerate(zip(portions, parts, strict=True)):
+        options = portion.sequence.parameters
+        if portion.completes and len(part) == 1 and not options.penalises:
+            groups.setdefault((options.temperature, options.top_p, options.top_k), []).append(index)
+    made: dict[int, Choices] = {}
+    for members in (group for group in groups.values() if len(group) > 1):
+        owners = [portions[index].sequence for index in members]
+        counters = tuple((owner.parameters.seed, owner.output_length) for owner in owners)
+        found = choose_rows(torch.cat([parts[index] for index in members]), owners[0].parameters, counters)
+        for row, index in enumerate(members):
+            one = slice(row, row + 1)
+            made[id(portions[index])] = Choices(found.tokens[one], found.margins[one], found.runners_up[one])
+    return made
 
 
 def _row(portion: Portion, draft: Draft) -> PackedRow:

@@ -59,18 +59,20 @@ class BlockNoise:
     Maddison, Tarlow and Minka 2014 ("A* sampling"), cut to two levels.
     """
 
-    seed: int
-    positions: tuple[int, ...]  # output positions, one a row
+    counters: tuple[tuple[int, int], ...]  # (seed, output position), one a row
     device: torch.device
 
     def rows(self, rows: Sequence[int]) -> BlockNoise:
         """The same noise for some of the rows."""
-        return BlockNoise(self.seed, tuple(self.positions[row] for row in rows), self.device)
+        return BlockNoise(tuple(self.counters[row] for row in rows), self.device)
 
-    def largest(self, blocks: int) -> torch.Tensor:
-        """float64[rows, blocks]: the largest noise in each block."""
-        index = torch.arange(blocks, device=self.device)
-        uniform = _uniform(_hash(self._keys(_LARGEST), index[None, :]))
+    def all_blocks(self, count: int) -> torch.Tensor:
+        """float64[rows, count]: the largest noise in each of the vocabulary's blocks."""
+        return self.largest(torch.arange(count, device=self.device)[None, :])
+
+    def largest(self, blocks: torch.Tensor) -> torch.Tensor:
+        """float64[rows, k]: the largest noise in the blocks int64[rows or 1, k]."""
+        uniform = _uniform(_hash(self._keys(_LARGEST), blocks))
         return -torch.log(-torch.log(uniform)) + math.log(BLOCK)
 
     def tokens(self, blocks: torch.Tensor, largest: torch.Tensor) -> torch.Tensor:
@@ -83,5 +85,5 @@ class BlockNoise:
         return torch.where(offsets == winner[..., None], largest[..., None], truncated)
 
     def _keys(self, stream: int) -> torch.Tensor:
-        keys = [_key(self.seed, position, stream) for position in self.positions]
+        keys = [_key(seed, position, stream) for seed, position in self.counters]
         return torch.tensor(keys, dtype=torch.int64, device=self.device)[:, None]

@@ -11,7 +11,8 @@ from torch.nn import functional as F
 
 from redraft.engine.noise import BLOCK, BlockNoise
 
-_TOP_P_BLOCKS = 24  # likeliest blocks sorted for top-p before the whole vocabulary is
+_TOP_P_BLOCKS = 24  # likeliest blocks that top-p is first tried on
+_TOP_P_FIRST, _TOP_P_SECOND = 256, 4096  # best ids looked at before the whole row is sorted
 _LOOKED_INTO = 8  # blocks whose noise is drawn before the others are ruled out by their bound
 
 
@@ -75,11 +76,21 @@ def choose(
 
     logits: [rows, vocab], row r belongs to output position `position` + r and has seen `history` and ahead[:r].
     """
-    scores = process(logits, parameters, history, ahead)
+    counters = tuple((parameters.seed, position + row) for row in range(len(logits)))
+    return choose_rows(_scores(logits, parameters, history, ahead), parameters, counters)
+
+
+def choose_rows(scores: torch.Tensor, parameters: SamplingParameters, counters: tuple[tuple[int, int], ...]) -> Choices:
+    """Choices for rows of several edits with the same options; their penalties have been applied already.
+
+    scores: [rows, vocab], before temperature; counters: (seed, output position) of each row.
+    """
+    scores = scores if scores.dtype == torch.float64 else scores.float()
     if parameters.temperature == 0:
         return _greedy(scores)
-    positions = tuple(range(position, position + len(scores)))
-    return _perturbed(scores, BlockNoise(parameters.seed, positions, scores.device))
+    scores = scores / parameters.temperature
+    noise = BlockNoise(counters, scores.device)
+    return _filtered(scores, parameters, noise) if parameters.filters else _perturbed(scores, noise)
 
 
 def process(
@@ -89,15 +100,22 @@ def process(
 
     Order: repetition, presence and frequency penalty, temperature, top-k, top-p.
     """
-    scores = logits if logits.dtype == torch.float64 else logits.float()
-    if parameters.penalises:
-        rows = [_penalised(row, parameters, history, ahead[:index]) for index, row in enumerate(scores)]
-        scores = torch.stack(rows)
+    scores = _scores(logits, parameters, history, ahead)
     if parameters.temperature > 0:
         scores = scores / parameters.temperature
     if parameters.filters:
         scores = _top_p(_top_k(scores, parameters.top_k), parameters.top_p)
     return scores
+
+
+def _scores(
+    logits: torch.Tensor, parameters: SamplingParameters, history: History, ahead: Sequence[int]
+) -> torch.Tensor:
+    """Logits with the penalties applied."""
+    scores = logits if logits.dtype == torch.float64 else logits.float()
+    if not parameters.penalises:
+        return scores
+    return torch.stack([_penalised(row, parameters, history, ahead[:index]) for index, row in enumerate(scores)])
 
 
 def _penalised(
@@ -120,44 +138,30 @@ def _penalised(
 def _top_k(scores: torch.Tensor, k: int) -> torch.Tensor:
     if not 0 < k < scores.shape[-1]:
         return scores
-    head, _ = _head(scores, k)
-    smallest = head.topk(k).values[:, -1:]
-    return scores.masked_fill(scores < smallest, -torch.inf)
+    return scores.masked_fill(scores < scores.topk(k).values[:, -1:], -torch.inf)
 
 
 def _top_p(scores: torch.Tensor, p: float) -> torch.Tensor:
-    """Keep the ids whose more probable ids together stay below p; sorts only the likeliest blocks if they suffice."""
+    """Keep the ids whose more probable ids together stay below p; sorts the whole row only if it has to."""
     if p >= 1.0:
         return scores
     total = torch.logsumexp(scores, dim=-1, keepdim=True)
-    head, outside = _head(scores, _TOP_P_BLOCKS)
-    cutoff = _top_p_cutoff(head, total, p)
-    rows = (cutoff <= outside).flatten().nonzero().flatten()
+    cutoff, found = _top_p_cutoff(scores, total, p, _TOP_P_SECOND)
+    rows = (~found).flatten().nonzero().flatten()
     if len(rows):
-        cutoff[rows] = _top_p_cutoff(scores[rows], total[rows], p)
+        cutoff[rows] = _top_p_cutoff(scores[rows], total[rows], p, scores.shape[-1])[0]
     return scores.masked_fill(scores < cutoff, -torch.inf)
 
 
-def _top_p_cutoff(scores: torch.Tensor, total: torch.Tensor, p: float) -> torch.Tensor:
-    """The smallest score that is kept, [rows, 1]."""
-    ordered = scores.sort(descending=True).values
-    above = (ordered - total).exp().cumsum(-1).roll(1, dims=-1)
+def _top_p_cutoff(scores: torch.Tensor, total: torch.Tensor, p: float, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The smallest score that is kept, and whether the `count` best hold enough to tell; both [rows, 1]."""
+    count = min(count, scores.shape[-1])
+    ordered = scores.topk(count).values
+    together = (ordered - total).exp().cumsum(-1)
+    above = together.roll(1, dims=-1)
     above[:, 0] = 0.0
-    return ordered.masked_fill(above >= p, torch.inf).amin(-1, keepdim=True)
-
-
-def _head(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The `count` blocks with the largest maxima [rows, count * 64], and the largest score outside them [rows, 1].
-
-    The `count` largest scores are always among them.
-    """
-    blocks = _blocks(scores)
-    best_of = blocks.amax(-1)
-    if count >= best_of.shape[1]:
-        return blocks.flatten(1), torch.full_like(best_of[:, :1], -torch.inf)
-    top, index = best_of.topk(count + 1)
-    inside = blocks.gather(1, index[:, :count, None].expand(-1, -1, BLOCK))
-    return inside.flatten(1), top[:, -1:]
+    cutoff = ordered.masked_fill(above >= p, torch.inf).amin(-1, keepdim=True)
+    return cutoff, (together[:, -1:] >= p) | (count == scores.shape[-1])
 
 
 def _blocks(scores: torch.Tensor) -> torch.Tensor:
@@ -185,10 +189,56 @@ def _greedy(scores: torch.Tensor) -> Choices:
     return _choices(first * BLOCK + offset, best - second, second_id)
 
 
+def _filtered(scores: torch.Tensor, parameters: SamplingParameters, noise: BlockNoise) -> Choices:
+    """Top-k, top-p and the noise within the likeliest blocks alone; the long way for rows that reach further."""
+    index, head, outside = _likeliest(scores, max(_TOP_P_BLOCKS, parameters.top_k))
+    undecided = torch.zeros_like(outside, dtype=torch.bool)
+    if 0 < parameters.top_k < head.shape[1]:
+        # The k best ids are in the k best blocks, so what is outside plays no part any more.
+        head = head.masked_fill(head < head.topk(parameters.top_k).values[:, -1:], -torch.inf)
+        outside = outside - torch.inf
+    if parameters.top_p < 1.0:
+        total = torch.logsumexp(head if parameters.top_k else scores, dim=-1, keepdim=True)
+        cutoff, found = _top_p_cutoff(head, total, parameters.top_p, _TOP_P_FIRST)
+        undecided = ~found | (cutoff <= outside)
+        head = head.masked_fill(head < cutoff, -torch.inf)
+    perturbed = head.double() + noise.tokens(index, noise.largest(index)).flatten(1)
+    best, where = perturbed.topk(2)
+    ids = index.gather(1, where // BLOCK) * BLOCK + where % BLOCK
+    short = _choices(ids[:, 0], best[:, 0] - best[:, 1], ids[:, 1])
+    rows = undecided.flatten().nonzero().flatten()
+    if not len(rows):
+        return short
+    kept = _top_p(_top_k(scores[rows], parameters.top_k), parameters.top_p)
+    return _replaced(short, rows.tolist(), _perturbed(kept, noise.rows(rows.tolist())))
+
+
+def _likeliest(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The `count` blocks with the largest maxima: their numbers, their scores [rows, count * 64], and the largest
+    score outside them [rows, 1]."""
+    blocks = _blocks(scores)
+    best_of = blocks.amax(-1)
+    count = min(count, best_of.shape[1])
+    top, index = best_of.topk(min(count + 1, best_of.shape[1]))
+    outside = top[:, count:].amax(-1, keepdim=True) if top.shape[1] > count else top[:, :1] - torch.inf
+    index = index[:, :count]
+    return index, blocks.gather(1, index[..., None].expand(-1, -1, BLOCK)).flatten(1), outside
+
+
+def _replaced(choices: Choices, rows: list[int], others: Choices) -> Choices:
+    """The choices with some rows taken from others."""
+    merged = Choices(list(choices.tokens), list(choices.margins), list(choices.runners_up))
+    for place, row in enumerate(rows):
+        merged.tokens[row] = others.tokens[place]
+        merged.margins[row] = others.margins[place]
+        merged.runners_up[row] = others.runners_up[place]
+    return merged
+
+
 def _perturbed(scores: torch.Tensor, noise: BlockNoise) -> Choices:
     """argmax of scores + Gumbel noise, looking only into blocks that can still win or come second."""
     blocks = _blocks(scores)
-    largest = noise.largest(blocks.shape[1])
+    largest = noise.all_blocks(blocks.shape[1])
     best, ids, open_rows = _best_two(blocks, largest, noise, _LOOKED_INTO)
     looked = _LOOKED_INTO
     while len(rows := open_rows.nonzero().flatten()):
