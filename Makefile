@@ -1,4 +1,4 @@
-# A GPU user picks another build: make setup TORCH='torch==2.13.0+cu130'
+# A GPU user picks another torch: make setup TORCH=...
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0

@@ -54,7 +54,7 @@ class Engine(BaseModel):
     model_config = _FROZEN
 
     max_running: int = Field(8, gt=0, description="edits in one pass")
-    max_waiting: int = Field(64, ge=0, description="edits that may queue")
+    max_waiting: int = Field(64, gt=0, description="edits that may queue")
     prefill_tokens: int = Field(512, gt=0, description="prompt tokens that one pass takes")
 
 

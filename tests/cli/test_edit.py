@@ -47,6 +47,19 @@ def test_a_cut_rewrite_is_not_written_without_partial(run, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.txt"]
 
 
+def test_a_new_file_has_the_usual_mode_and_a_link_stays_a_link(run, tmp_path):
+    (tmp_path / "real.txt").write_text("Some text.")
+    (tmp_path / "real.txt").chmod(0o640)
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    options = ("-i", "x", "--partial", "--max-output-tokens", "5")
+    assert run(tmp_path / "link.txt", *options, "--in-place").exit_code == 0
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").stat().st_mode & 0o777 == 0o640
+    assert run(tmp_path / "real.txt", *options, "-o", tmp_path / "new.txt").exit_code == 0
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "new.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_json_holds_the_whole_result(run, tmp_path):
     result = run("-", "-i", "x", "--json", "--max-output-tokens", "5", input="Some text.")
     value = json.loads(result.stdout)
@@ -62,6 +75,8 @@ def test_json_holds_the_whole_result(run, tmp_path):
         (["-", "-i", " "], 1, "instruction"),
         (["-", "-i", "x", "--temperature", "-1"], 1, "temperature"),
         (["-", "-i", "x", "--in-place"], 1, "needs a file"),
+        (["a", "-i", "x", "--in-place", "-o", "b"], 1, "exclude each other"),
+        (["-", "-i", "x", "-o", "no/such/folder"], 1, "no such folder"),
         (["missing.txt", "-i", "x"], 1, "missing.txt"),
         (["-", "-i", "x", "--server", "127.0.0.1:1"], 4, "127.0.0.1:1"),
         (["-"], 2, "instruction"),

@@ -16,7 +16,7 @@ from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source
 from redraft.engine.scheduler import SchedulerLimits
 from redraft.engine.script import Scripts
 from redraft.engine.spans import apply_edits
-from redraft.errors import DocumentTooLong, InvalidOption, UnknownModel
+from redraft.errors import DocumentTooLong, InvalidOption, Overloaded, RedraftError, UnknownModel
 from redraft.model import adapter
 
 OFF = Drafting(DraftMode.OFF)
@@ -222,13 +222,46 @@ def test_references_are_drafted_from(service, monkeypatch):
         run(service, edit("a document of no pair"))
 
 
-def test_what_was_learned_outlives_the_server():
-    model = tiny_models.loaded()
-    first = service_module.EngineService(model, SchedulerLimits())
+def test_what_was_learned_outlives_the_server(tmp_path):
+    model, kept = tiny_models.loaded(), tmp_path / "survival.json"
+    first = service_module.EngineService(model, SchedulerLimits(), survival=kept)
     first.start()
     run(first, edit("some words here " * 5))
     learned = first._planner.table.to_json()
     first.stop()
-    second = service_module.EngineService(model, SchedulerLimits())
+    second = service_module.EngineService(model, SchedulerLimits(), survival=kept)
     assert learned
     assert second._planner.table.to_json() == learned
+    kept.write_text("{broken")
+    third = service_module.EngineService(model, SchedulerLimits(), survival=kept)
+    assert third._planner.table.to_json() == {}
+
+
+def test_a_failing_step_ends_the_edits_and_the_next_one_runs(monkeypatch):
+    running = service_module.EngineService(tiny_models.loaded(), SchedulerLimits(max_running=1))
+    forward = running._target.forward
+
+    def fail(rows):
+        raise RuntimeError("a secret document")
+
+    monkeypatch.setattr(running._target, "forward", fail)
+    queues = [queue.SimpleQueue() for _ in range(3)]
+    for events in queues:
+        running.submit(edit("some text"), events.put)
+    running.start()  # one edit runs, the others wait
+    for events in queues:
+        with pytest.raises(RedraftError) as caught:
+            collect(events)
+        assert "secret" not in caught.value.message
+    monkeypatch.setattr(running._target, "forward", forward)
+    assert run(running, edit("some text"))[2].reason is FinishReason.LENGTH
+    running._target.slots.check()
+    running.stop()
+
+
+def test_a_full_queue_is_overloaded():
+    running = service_module.EngineService(tiny_models.loaded(), SchedulerLimits(max_waiting=2))
+    for _ in range(2):
+        running.submit(edit("text"), lambda event: None)
+    with pytest.raises(Overloaded):
+        running.submit(edit("text"), lambda event: None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,7 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from redraft.cli.unified import unified
+from redraft.atomic import replace_file
+from redraft.cli.logs import log_to_stderr
+from redraft.cli.unified import lines_of, unified
 from redraft.client import Client, ConnectionFailed, EditClient, EditResult, LocalClient, default_address
 from redraft.client.channel import default_socket
 from redraft.client.result import Collector
@@ -60,7 +61,9 @@ class EditOptions:
 def run_edit(options: EditOptions) -> int:
     """Run one edit; returns the exit code."""
     errors = Console(stderr=True, highlight=False)
+    log_to_stderr()
     try:
+        _check_target(options)
         document = _read(options.file)
         request = _request(options, document)
         with _client(options, errors) as client:
@@ -84,9 +87,17 @@ def _read(file: str) -> str:
         raise MalformedRequest(f"{file} is not UTF-8: byte {error.start}") from None
 
 
-def _request(options: EditOptions, document: str) -> EditRequest:
+def _check_target(options: EditOptions) -> None:
+    """What can be known to fail before the work is done."""
     if options.in_place and options.file == "-":
         raise ValueError("--in-place needs a file")
+    if options.in_place and options.output is not None:
+        raise ValueError("--in-place and --output exclude each other")
+    if options.target is not None and not options.target.resolve().parent.is_dir():
+        raise ValueError(f"no such folder: {options.target.resolve().parent}")
+
+
+def _request(options: EditOptions, document: str) -> EditRequest:
     return EditRequest(
         document=document,
         instruction=options.instruction,
@@ -105,7 +116,7 @@ def _lines(document: str, selection: str) -> Range:
     first, _, last = selection.partition(":")
     if not (first.isdigit() and last.isdigit()):
         raise InvalidRange(f"--selection {selection}: expected L1:L2, two line numbers")
-    lines = document.splitlines(keepends=True)
+    lines = lines_of(document)
     if not 1 <= int(first) <= int(last) <= len(lines):
         raise InvalidRange(f"--selection {selection}: the document has lines 1 to {len(lines)}")
     start = sum(map(len, lines[: int(first) - 1]))
@@ -172,19 +183,33 @@ def _deliver(document: str, result: EditResult, options: EditOptions, errors: Co
     if options.as_json:
         print(json.dumps(_as_json(result), ensure_ascii=False))  # noqa: T201
     elif options.diff:
-        sys.stdout.write(unified(document, result.document, options.file))
+        _to_stdout(unified(document, result.document, options.file))
     elif options.target is None and not sys.stdout.isatty():
-        sys.stdout.buffer.write(result.document.encode())
-        sys.stdout.flush()
+        _to_stdout(result.document)
     if result.finished is not None:
         errors.print(_summary(result), style="dim")
     if result.complete or options.partial:
-        if options.target is not None:
-            _write(options.target, result.document)
-        return DONE
+        return _save(options.target, result.document, errors) if options.target is not None else DONE
     reason = result.reason.value if result.reason else "broken"
     errors.print(Text(f"the rewrite was cut ({reason}); nothing was written, --partial keeps it", style="yellow"))
     return CUT
+
+
+def _save(target: Path, text: str, errors: Console) -> int:
+    """Write the file; where that fails the text is not lost but printed."""
+    try:
+        replace_file(target, text.encode())
+    except OSError as error:
+        errors.print(Text(f"error: {error}; the rewrite follows on standard output", style="red"))
+        _to_stdout(text)
+        return ERROR
+    return DONE
+
+
+def _to_stdout(text: str) -> None:
+    """Exactly this text: no newline is translated."""
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.flush()
 
 
 def _summary(result: EditResult) -> str:
@@ -224,15 +249,3 @@ def _plain(value: object) -> dict[str, object]:
 
 def _value(value: object) -> object:
     return value.value if isinstance(value, Enum) else value
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file by one rename, keeping its mode."""
-    mode = path.stat().st_mode if path.exists() else None
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as scratch:
-        scratch.write(text.encode())
-        scratch.flush()
-        os.fsync(scratch.fileno())
-    if mode is not None:
-        os.chmod(scratch.name, mode)
-    os.replace(scratch.name, path)

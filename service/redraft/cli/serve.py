@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 
-import structlog
 from rich.console import Console
 
+from redraft.cli.logs import log_to_stderr
 from redraft.client import default_socket
 from redraft.config import Settings
 from redraft.engine.scheduler import SchedulerLimits
@@ -20,7 +19,7 @@ from redraft.rpc.server import EditServer, ServerSettings
 
 def run_server(settings: Settings) -> int:
     """Serve until a signal; returns the exit code."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    log_to_stderr()
     console = Console(stderr=True)
     try:
         asyncio.run(_serve(settings, console))

@@ -12,12 +12,17 @@ CONTEXT = 3
 """Lines shown around a change."""
 
 
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends, cut at line feeds alone, as editors and `patch` count them."""
+    return _LINE.findall(text)
 
 
 def unified(before: str, after: str, name: str) -> str:
     """The diff as `patch` reads it; empty if nothing changed."""
-    a, b = _LINES.findall(before), _LINES.findall(after)
+    a, b = lines_of(before), lines_of(after)
     hunks = [_hunk(group, a, b) for group in _groups(list(Indel.opcodes(a, b)))]
     header = [f"--- {name}\n", f"+++ {name}\n"] if hunks else []
     return "".join(chain(header, *hunks))

@@ -92,6 +92,10 @@ class DraftView(Protocol):
 class Drafter(Protocol):
     """Proposes a chain before each pass and learns from each pass's verdict. One instance an edit."""
 
+    @property
+    def origins(self) -> Sequence[int | None]:
+        """For each token emitted last, the document token it was copied from; may be empty."""
+
     def propose(self, view: DraftView, limit: int) -> Draft:
         """The chain to verify next, at most `limit` tokens. Must not depend on anything but emitted tokens."""
 
@@ -101,6 +105,8 @@ class Drafter(Protocol):
 
 class NoDraft:
     """The trivial drafter: proposes nothing."""
+
+    origins: Sequence[int | None] = ()
 
     def propose(self, view: DraftView, limit: int) -> Draft:
         return EMPTY

@@ -87,7 +87,7 @@ class ComposedDrafter:
         self._own_text = own_text
         self._guard = Guard()
         self._gap = 0  # tokens since the last one that was copied
-        self.origins: tuple[int | None, ...] = ()  # document positions of the tokens emitted last
+        self.origins: Sequence[int | None] = ()
 
     def propose(self, view: DraftView, limit: int) -> Draft:
         """See `Drafter.propose`; what was emitted came through `observe`."""
@@ -114,12 +114,12 @@ class ComposedDrafter:
         self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs)
         self._hindsight.observe(verdict.emitted)
         self._lookup.observe(verdict.emitted)
-        origins = []
+        origins: list[int | None] = []
         for token in verdict.emitted:
             origin = self._alignment.observe(token)
             self._gap = 0 if origin is not None else self._gap + 1
             origins.append(origin)
-        self.origins = tuple(origins)
+        self.origins = origins
         for _, alignment in self._references:
             for token in verdict.emitted:
                 alignment.observe(token)

@@ -19,18 +19,20 @@ from redraft.engine.scheduler import Portion, Scheduler, next_tokens
 from redraft.engine.sequence import Interrupt, Sequence
 from redraft.engine.stats import statistics
 from redraft.model.base import PackedRow, Target
+from redraft.model.cost import MeasuredCost
 
 _INTERRUPTS = {Interrupt.CANCEL: FinishReason.CANCELLED, Interrupt.DEADLINE: FinishReason.DEADLINE}
+# Differences of logits that another rounding could have turned round; scores are logits over the temperature.
 _NEAR_TIE = {"float64": 1e-9, "float32": 1e-3}
 _NEAR_TIE_HALF = 0.25  # bfloat16 and float16 logits
 
 
 @dataclass(frozen=True, slots=True)
 class EngineCost:
-    """What passes cost here: the curve, and the seconds of a one-token pass."""
+    """What passes cost here: the curve that drafts are weighed on, and what it was measured from, in seconds."""
 
     curve: CostCurve
-    one_token_seconds: float
+    measured: MeasuredCost
 
 
 class Engine:
@@ -66,9 +68,8 @@ class Engine:
                 portion.sequence.tally.prefill_passes += 1
 
     def fail_all(self, error: Exception) -> None:
-        """End every running edit with an error; what their slots hold is not trusted any more."""
-        for sequence in list(self.scheduler.running):
-            self.scheduler.discard(sequence)
+        """End every edit, running or waiting, with an error; what their slots hold is not trusted any more."""
+        for sequence in self.scheduler.discard_all():
             sequence.emit(Failed(error))
 
     def _start(self, sequence: Sequence) -> None:
@@ -80,7 +81,7 @@ class Engine:
         """A draft for each portion; lengths are settled over all edits, since they share the pass."""
         began = time.perf_counter()
         drafts = [
-            portion.sequence.drafter.propose(portion.sequence.view, portion.sequence.draft_room)
+            portion.sequence.drafter.propose(portion.sequence, portion.sequence.draft_room)
             if portion.completes and portion.sequence.draft_room > 0
             else EMPTY
             for portion in portions
@@ -110,7 +111,8 @@ class Engine:
         tally.drafted += draft.length
         if verdict.accepted:
             tally.accepted[draft.source] = tally.accepted.get(draft.source, 0) + verdict.accepted
-        tally.near_ties += sum(margin < self._tolerance for margin in verdict.margins)
+        tolerance = self._tolerance / (sequence.parameters.temperature or 1.0)
+        tally.near_ties += sum(margin < tolerance for margin in verdict.margins)
         sources = [draft.source] * verdict.accepted
         sequence.sources += [*sources, *[Source.TARGET] * (len(verdict.emitted) - verdict.accepted)]
         sequence.timeline.first_token = sequence.timeline.first_token or time.perf_counter()
@@ -161,10 +163,10 @@ class Engine:
         return Finished(
             reason=reason,
             complete=complete,
-            edits=spans.text_edits(request.document, output, complete, request.selection),
+            edits=spans.text_edits(request.document, output, complete, request.selection, matches),
             spans=spans.final_spans(matches, len(output), ends, sequence.sources, shift),
             shaping=sequence.shaper.shaping,
-            stats=statistics(sequence, spans.kept_tokens(matches, ends), self._cost.one_token_seconds),
+            stats=statistics(sequence, spans.kept_tokens(matches, ends), self._cost.measured),
             stop_string=sequence.shaper.stop_string,
         )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import numpy as np
 
 from redraft.engine.request import OffsetEncoding
@@ -92,8 +90,3 @@ def _starts(text: str, encoding: OffsetEncoding) -> np.ndarray[tuple[int], np.dt
             ((code_points > bound).astype(np.int64) for bound in (0x7FF, 0xFFFF)), (code_points > 0x7F).astype(np.int64)
         )
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-
-
-def ends_of(pieces: list[str]) -> list[int]:
-    """End offset of every piece in their concatenation."""
-    return list(accumulate(map(len, pieces)))

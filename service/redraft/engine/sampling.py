@@ -41,8 +41,8 @@ class SamplingParameters:
 class Choices:
     """The target's choice at consecutive output positions, with the margin by which each was won.
 
-    margins are in perturbed score units (greedy: logits); with top-p also the distance of the nearest cumulative
-    probability to the edge counts. runners_up: the second choice.
+    margins are in perturbed score units (greedy: logits), that is after division by the temperature.
+    runners_up: the second choice.
     """
 
     tokens: list[int]

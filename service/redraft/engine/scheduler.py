@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from itertools import islice
 
 from redraft.engine.sequence import Sequence
 from redraft.errors import Overloaded
@@ -50,10 +49,11 @@ class Scheduler:
     def has_work(self) -> bool:
         return bool(self.running or self._waiting)
 
-    def check_room(self) -> None:
-        """Raise Overloaded if the queue is full."""
-        if len(self._waiting) >= self.limits.max_waiting:
-            raise Overloaded(f"{len(self._waiting)} edits are waiting already", retry_after=1.0)
+    def check_room(self, arriving: int) -> None:
+        """Raise Overloaded if the queue is full, with `arriving` edits on their way into it."""
+        queued = len(self._waiting) + arriving
+        if queued >= self.limits.max_waiting:
+            raise Overloaded(f"{queued} edits are waiting already", retry_after=1.0)
 
     def add(self, sequence: Sequence) -> None:
         self._waiting.append(sequence)
@@ -70,12 +70,6 @@ class Scheduler:
             self.running.append(self._waiting.popleft())
             admitted.append(sequence)
         return admitted
-
-    def drain(self) -> list[Sequence]:
-        """Take every waiting edit off the queue."""
-        waiting = list(self._waiting)
-        self._waiting.clear()
-        return waiting
 
     def interrupted(self) -> list[Sequence]:
         """Edits, running or waiting, that must end now."""
@@ -102,16 +96,19 @@ class Scheduler:
         elif sequence in self._waiting:
             self._waiting.remove(sequence)
 
-    def discard(self, sequence: Sequence) -> None:
-        """Forget an edit whose slot's content is not to be trusted."""
-        if sequence.slot is not None:
-            self._slots.discard(sequence.slot)
+    def discard_all(self) -> list[Sequence]:
+        """Forget every edit, running or waiting, and what the slots of the running ones hold."""
+        edits = [*self.running, *self._waiting]
+        for sequence in self.running:
+            self._slots.discard(sequence.held_slot)
             sequence.slot = None
-            self.running.remove(sequence)
+        self.running.clear()
+        self._waiting.clear()
+        return edits
 
 
 def next_tokens(portion: Portion) -> list[int]:
     """The ids of a portion."""
     sequence = portion.sequence
     start = sequence.held_slot.length
-    return list(islice(sequence.tokens, start, start + portion.count))
+    return sequence.tokens[start : start + portion.count]

@@ -136,18 +136,13 @@ class Sequence:
         return None
 
     @property
-    def view(self) -> Sequence:
-        """What a drafter may look at."""
-        return self
-
-    @property
     def document(self) -> list[int]:
         return self.draft_document
 
     def place_of(self, index: int) -> Range | None:
         """Where in the rewritten text the `index`-th token of the last pass was copied from."""
-        origins = getattr(self.drafter, "origins", ())
-        return self.document_place(origins[index]) if 0 <= index < len(origins) else None
+        origins = self.drafter.origins
+        return self._document_place(origins[index]) if 0 <= index < len(origins) else None
 
     def source_of(self, token: int) -> Source:
         return self.sources[token] if token < len(self.sources) else Source.TARGET
@@ -163,7 +158,7 @@ class Sequence:
         del self.sources[count:]
         self.held_slot.crop(len(self.tokens))
 
-    def document_place(self, index: int | None) -> Range | None:
+    def _document_place(self, index: int | None) -> Range | None:
         """Code points of the rewritten text that its token `index` covers."""
         ends = self.prompt.document.ends
         if index is None or index >= len(ends) or self.request.prediction is not None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
+from traceback import format_tb
 
 import structlog
 
@@ -22,7 +23,7 @@ from redraft.engine.engine import Engine, EngineCost
 from redraft.engine.memory import EmittedTexts
 from redraft.engine.prompt import Prompt, Prompter
 from redraft.engine.request import Acceptance, DraftMode, EditRequest
-from redraft.engine.results import EditEvent, Failed, ModelInfo
+from redraft.engine.results import EditEvent, ModelInfo
 from redraft.engine.sampling import SamplingParameters
 from redraft.engine.scheduler import Scheduler, SchedulerLimits
 from redraft.engine.script import Scripts
@@ -66,8 +67,12 @@ class EngineService:
         limits: SchedulerLimits,
         template: str | None = None,
         scripts: Scripts | None = None,
+        survival: Path | None = None,
     ) -> None:
-        """Checks the model against transformers' own forward and measures its cost curve (cached)."""
+        """Checks the model against transformers' own forward and measures its cost curve (cached).
+
+        survival: where what is learned of drafts is kept between servers; None: not at all.
+        """
         self.scripts = scripts
         self._prompter = Prompter(model.tokenizer, template)
         self._target = model.target
@@ -77,10 +82,10 @@ class EngineService:
         scheduler = Scheduler(limits, model.target.slots)
         curve = CostCurve(cost.points)
         self._planner = Planner(SurvivalTable(shipped_prior()), curve)
-        self._survival_file = survival_file(model.target.spec)
+        self._survival_file = survival
         self._restore_survival()
         self._emitted = EmittedTexts()
-        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost.one_token_seconds), self._emitted)
+        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost), self._emitted)
         self._inbox: list[Sequence] = []
         self._wake = threading.Condition()
         self._stopping = False
@@ -95,7 +100,7 @@ class EngineService:
             self._stopping = True
             self._wake.notify()
         self._thread.join()
-        write_json(self._survival_file, self._planner.table.to_json())
+        self._save_survival()
 
     def submit(
         self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None = None
@@ -107,7 +112,7 @@ class EngineService:
         with self._wake:
             if self._stopping:
                 raise Draining("the engine is stopping")
-            self._engine.scheduler.check_room()
+            self._engine.scheduler.check_room(arriving=len(self._inbox))
             self._inbox.append(sequence)
             self._wake.notify()
         return EditHandle(sequence)
@@ -153,11 +158,19 @@ class EngineService:
 
     def _restore_survival(self) -> None:
         """Go on learning where the last server stopped; a damaged file is like none."""
-        saved = read_json(self._survival_file)
+        saved = read_json(self._survival_file) if self._survival_file else None
         try:
             self._planner.table.restore(saved if isinstance(saved, dict) else {})
         except (TypeError, ValueError):
             _log.warning("survival_file_ignored", path=str(self._survival_file))
+
+    def _save_survival(self) -> None:
+        if self._survival_file is None:
+            return
+        try:
+            write_json(self._survival_file, self._planner.table.to_json())
+        except OSError as error:
+            _log.warning("survival_not_saved", error=type(error).__name__)
 
     def _check_served(self, request: EditRequest) -> None:
         if request.model and request.model != self._target.spec.name:
@@ -256,8 +269,9 @@ class EngineService:
             try:
                 self._engine.step()
             except Exception as error:
-                _log.exception("engine_step_failed")
-                self._engine.fail_all(error if isinstance(error, RedraftError) else RuntimeError("engine step failed"))
+                # Neither the message nor the cause goes further: both might quote a document.
+                _log.error("engine_step_failed", error=type(error).__name__, trace=format_tb(error.__traceback__))
+                self._engine.fail_all(RedraftError("the engine failed in a step; its log says where"))
         self._engine.fail_all(Draining("the server stopped"))
 
     def _take_in(self) -> bool:
@@ -268,9 +282,6 @@ class EngineService:
             for sequence in self._inbox:
                 self._engine.scheduler.add(sequence)
             self._inbox.clear()
-            if self._stopping:
-                for sequence in self._engine.scheduler.drain():
-                    sequence.emit(Failed(Draining("the server stopped")))
             return not self._stopping
 
 
@@ -301,7 +312,10 @@ def load_service(
         pairs, _, model = options.model.removeprefix(SCRIPTED).partition(",")
         scripts = Scripts.of(_read_scripts(Path(pairs)))
         options = replace(options, model=model or DEMO)
-    service = EngineService(load(options), limits or SchedulerLimits(), template, scripts)
+    loaded = load(options)
+    # What a scripted model shows is not how the model behaves.
+    survival = survival_file(loaded.target.spec) if scripts is None else None
+    service = EngineService(loaded, limits or SchedulerLimits(), template, scripts, survival)
     service.start()
     return service
 

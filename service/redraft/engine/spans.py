@@ -67,19 +67,25 @@ def final_spans(
     return tuple(_joined(_atoms(matches, output_length, token_ends, sources, shift)))
 
 
-def text_edits(document: str, output: str, complete: bool, selection: Range | None = None) -> tuple[TextEdit, ...]:
+def text_edits(
+    document: str,
+    output: str,
+    complete: bool,
+    selection: Range | None = None,
+    matches: Sequence[Match] | None = None,
+) -> tuple[TextEdit, ...]:
     """Edits that turn the whole document into the one with `output` in place of the selection (or of everything).
 
     An output that was cut replaces the document only up to where it had come: the tail stays.
+    matches: the alignment of the rewritten text and the output, if it is known already.
     """
     start = selection.start if selection else 0
     text = document[selection.start : selection.end] if selection else document
-    if complete:
-        matches = [match for match in align(text, output) if not match.moved]
-        return tuple(_replacements(matches, text, output, start))
-    reached = aligned_position(text, output)
-    matches = [match for match in align(text[:reached], output) if not match.moved]
-    return tuple(_replacements(matches, text[:reached], output, start))
+    found = align(text, output) if matches is None else matches
+    if not complete:
+        text = text[: aligned_position(text, output, found)]
+        found = align(text, output)
+    return tuple(_replacements([match for match in found if not match.moved], text, output, start))
 
 
 def apply_edits(document: str, edits: Sequence[TextEdit]) -> str:
@@ -92,14 +98,15 @@ def apply_edits(document: str, edits: Sequence[TextEdit]) -> str:
     return "".join(parts) + document[position:]
 
 
-def aligned_position(document: str, output: str) -> int:
+def aligned_position(document: str, output: str, matches: Sequence[Match] | None = None) -> int:
     """How far in the document a cut output has come; in doubt less, so that no text of the user's is lost.
 
     The end of the last kept run that is long enough not to be chance.
     """
     if document.startswith(output):
         return len(output)
-    solid = [match for match in align(document, output) if not match.moved and match.length >= _SOLID_CHARACTERS]
+    found = align(document, output) if matches is None else matches
+    solid = [match for match in found if not match.moved and match.length >= _SOLID_CHARACTERS]
     return max((match.document_end for match in solid), default=0)
 
 
@@ -187,7 +194,7 @@ def _without_crumbs(matches: Iterator[Match], document: str, output: str) -> Ite
 
 
 def _moved(document: str, output: str, kept: list[Match]) -> Iterator[Match]:
-    """Unmatched output that stands in the unmatched document elsewhere, longest first found by shingles."""
+    """Unmatched output that stands in the unmatched document elsewhere, found by shingles, in output order."""
     free_document = _complement([(match.document, match.document_end) for match in kept], len(document))
     free_output = _complement([(match.output, match.output_end) for match in kept], len(output))
     index = _shingles(document, free_document)

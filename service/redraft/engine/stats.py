@@ -7,16 +7,18 @@ import time
 from redraft.engine.results import Stats
 from redraft.engine.sequence import Sequence
 from redraft.engine.spans import oracle_coverage
+from redraft.model.cost import MeasuredCost
 
 
-def statistics(sequence: Sequence, kept: int, one_token_seconds: float) -> Stats:
-    """The final numbers; the time without drafts is an estimate: one one-token pass for each output token."""
+def statistics(sequence: Sequence, kept: int, cost: MeasuredCost) -> Stats:
+    """The final numbers; the time without drafts is an estimate: a one-token pass for each token after the first."""
     now, line, tally = time.perf_counter(), sequence.timeline, sequence.tally
     tokens = sequence.output_length
     admitted = line.admitted or now
     first = line.first_token or now
     decode, total = now - first, now - line.submitted
-    alone = first - admitted + tokens * one_token_seconds
+    context = len(sequence.prompt.ids) + tokens / 2
+    alone = first - admitted + max(0, tokens - 1) * cost.one_token_at(context)
     return Stats(
         prompt_tokens=len(sequence.prompt.ids),
         cached_tokens=tally.cached_tokens,

@@ -142,14 +142,13 @@ def packed_attention(
 
 
 _IGNORED = {"dropout", "position_ids", "use_cache", "is_causal", "cache", "output_attentions"}
-_HARMLESS_VALUES = (None, False, 0, 0.0)
 
 
 def _refuse_unknown(keywords: dict[str, Any]) -> None:
     for name, value in keywords.items():
         if name == "dropout" and value:
             raise ModelRefused("attention dropout is on: the model is in training mode")
-        if name not in _IGNORED and not any(value is harmless for harmless in _HARMLESS_VALUES):
+        if name not in _IGNORED and value is not None and value is not False:
             raise ModelRefused(f"the model's attention passes {name!r}, which packed attention does not know")
 
 

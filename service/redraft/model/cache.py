@@ -12,6 +12,8 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
+from redraft.atomic import replace_file
+
 _MANIFEST = "redraft-manifest.json"
 
 
@@ -67,8 +69,6 @@ def read_json(path: Path) -> object | None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Replace `path` by one rename."""
+    """Replace `path` by one rename; raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as scratch:
-        json.dump(value, scratch)
-    Path(scratch.name).replace(path)
+    replace_file(path, json.dumps(value).encode())

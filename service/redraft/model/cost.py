@@ -7,11 +7,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 import torch
 
 from redraft.model.base import PackedRow
 from redraft.model.cache import cache_directory, read_json, write_json
 from redraft.model.runner import TorchTarget
+
+_log = structlog.get_logger(__name__)
 
 _QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 257)
 _SHORT, _LONG = 64, 1024
@@ -28,6 +31,10 @@ class MeasuredCost:
     one_token_seconds: float
     attended: float
 
+    def one_token_at(self, context: float) -> float:
+        """Seconds of a one-token pass that attends to `context` tokens."""
+        return self.one_token_seconds * (1.0 + self.attended * max(0.0, context - _SHORT))
+
 
 def measured_cost(target: TorchTarget, directory: Path | None = None) -> MeasuredCost:
     """The cost curve of this model on this device, from the cache if it was measured before."""
@@ -35,7 +42,10 @@ def measured_cost(target: TorchTarget, directory: Path | None = None) -> Measure
     known = _parse(read_json(path))
     if known is None:
         known = measure(target)
-        write_json(path, {"points": known.points, "one": known.one_token_seconds, "attended": known.attended})
+        try:
+            write_json(path, {"points": known.points, "one": known.one_token_seconds, "attended": known.attended})
+        except OSError as error:  # a full disk costs the next start some seconds, not this one its life
+            _log.warning("cost_curve_not_saved", error=type(error).__name__)
     return known
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Verdict
+from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, NoDraft, Verdict
 from redraft.engine.results import Source
 
 
@@ -14,7 +14,7 @@ def certain(tokens: list[int]) -> Draft:
     return Draft(tuple(tokens), len(tokens), Source.DOCUMENT, None, ones, ones, fixed=True)
 
 
-class PromptLookup:
+class PromptLookup(NoDraft):
     """Transformers' prompt lookup: 2-gram then 1-gram of document and output, leftmost match, 10 tokens."""
 
     def __init__(self, length: int = 10) -> None:
@@ -29,11 +29,8 @@ class PromptLookup:
                     return certain(text[start + size : start + size + min(self._length, limit)])
         return EMPTY
 
-    def observe(self, verdict: Verdict) -> None:
-        return None
 
-
-class SuffixDecoding:
+class SuffixDecoding(NoDraft):
     """Longest suffix of the output that occurs in document and output; drafts `factor` times its length.
 
     The rule of SuffixDecoding (Oliaro et al. 2024) with its most recent occurrence in place of a frequency tree.

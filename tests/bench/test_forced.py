@@ -1,0 +1,45 @@
+"""Every contender really emits the script; timings are not looked at."""
+
+from __future__ import annotations
+
+import pytest
+import tiny_models
+from redraft.bench.forced import Contenders, measure
+from redraft.bench.overhead import measure_overhead
+from redraft.engine.scheduler import SchedulerLimits
+from redraft.engine.service import EngineService
+from redraft.replay.pairs import Pair
+
+
+@pytest.fixture
+def running():
+    model = tiny_models.loaded()
+    service = EngineService(model, SchedulerLimits())
+    service.start()
+    yield service, model.target
+    service.stop()
+
+
+def test_all_contenders_emit_the_rewrite(running):
+    service, target = running
+    pair = Pair("p", "one two three four five six", "one two 3 four five six seven")
+    ticks = []
+    row = measure(Contenders(service, target.model, pair, "x"), pair, 2, lambda: ticks.append(1))
+    assert row.output_tokens == len(pair.after) + 1
+    assert len(ticks) == 2 * len(row.timings)
+    assert all(timing.total > 0 for timing in row.timings.values())
+    assert row.best_lookup in row.timings
+
+
+def test_a_contender_that_strays_is_an_error(running, monkeypatch):
+    service, target = running
+    contenders = Contenders(service, target.model, Pair("p", "one two", "one 2"), "x")
+    monkeypatch.setattr(contenders, "script", [*contenders.script, 7])
+    with pytest.raises(RuntimeError, match="did not emit"):
+        contenders.names()["redraft"]()
+
+
+def test_overhead_is_measured_for_one_and_eight_rows(running):
+    results = measure_overhead(*running, "a short document")
+    assert [(result.rows, result.sampled) for result in results] == [(1, False), (1, True), (8, False), (8, True)]
+    assert all(result.outside > 0 for result in results)
