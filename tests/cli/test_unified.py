@@ -16,7 +16,7 @@ lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n"]), min_size
 def test_a_small_diff():
     before = "".join(f"{n}\n" for n in range(10))
     assert unified(before, before.replace("4\n", "four\n"), "f") == (
-        "--- f\n+++ f\n@@ -2,7 +2,7 @@\n 1\n 2\n 3\n+four\n-4\n 5\n 6\n 7\n"
+        "--- f\n+++ f\n@@ -2,7 +2,7 @@\n 1\n 2\n 3\n-4\n+four\n 5\n 6\n 7\n"
     )
     assert unified("x", "x", "f") == ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, groupby
 
 from rapidfuzz.distance import Indel, Opcode
 
@@ -50,12 +50,14 @@ def _hunk(group: list[Opcode], a: list[str], b: list[str]) -> list[str]:
     sizes = last.src_end - first.src_start + lead + trail, last.dest_end - first.dest_start + lead + trail
     old, new = _range(first.src_start - lead, sizes[0]), _range(first.dest_start - lead, sizes[1])
     lines = [f"@@ -{old} +{new} @@\n", *_marked(" ", a[first.src_start - lead : first.src_start])]
-    for op in group:
-        if op.tag == "equal":
-            lines += _marked(" ", a[op.src_start : op.src_end])
-        else:
-            lines += _marked("-", a[op.src_start : op.src_end])
-            lines += _marked("+", b[op.dest_start : op.dest_end])
+    for equal, ops in groupby(group, key=lambda op: op.tag == "equal"):
+        run = list(ops)
+        old_lines = a[run[0].src_start : run[-1].src_end]
+        if equal:
+            lines += _marked(" ", old_lines)
+        else:  # what goes stands before what comes
+            lines += _marked("-", old_lines)
+            lines += _marked("+", b[run[0].dest_start : run[-1].dest_end])
     return [*lines, *_marked(" ", a[last.src_end : last.src_end + trail])]
 
 

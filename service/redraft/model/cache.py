@@ -34,7 +34,9 @@ def cached_folder(name: str, build: Callable[[Path], None], root: Path | None = 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(folder.name + ".lock")):
         if not is_intact(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            # Under the lock nobody builds: what lies beside is left from a build that was killed.
+            for leftover in [folder, *folder.parent.glob(f"{folder.name}.*/")]:
+                shutil.rmtree(leftover, ignore_errors=True)
             _build_beside(folder, build)
     return folder
 
