@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from redraft.drafting.alignment import Alignment
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft
-from redraft.drafting.compose import ComposedDrafter, Planner
+from redraft.drafting.compose import Candidate, ComposedDrafter, Planner
 from redraft.drafting.guard import SHARE, SPARE, Guard
 from redraft.drafting.length import CostCurve, allocate, cost_to_break
 from redraft.drafting.survival import Hindsight, SurvivalTable, shipped_prior
@@ -147,3 +147,13 @@ def test_peers_play_by_the_same_rules(make):
     result = play(make(DOCUMENT), DOCUMENT, output, END, FLAT)
     assert result.speedup > 3
     assert result.output_tokens == len(output) + 1
+
+
+def test_drafts_are_shorter_where_edits_share_the_pass():
+    """Where a full pass is bound by arithmetic an undrafted token costs as little as a drafted one."""
+    bound = planner(CostCurve(((1, 1.0), (8, 1.2), (64, 8.0), (256, 32.0))))
+    candidate = Candidate("copy/1/0/4", tuple(range(60)), Source.DOCUMENT, 0, False)  # just found its way back
+    alone = bound.best_length(bound.draft(candidate, 60))[0]
+    bound.share_among(8)
+    assert bound.costs[0] == pytest.approx(1.2 / 8)
+    assert bound.best_length(bound.draft(candidate, 60))[0] < alone

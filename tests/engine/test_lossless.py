@@ -18,6 +18,7 @@ from redraft.engine.script import Scripts
 from redraft.engine.spans import apply_edits
 from redraft.errors import DocumentTooLong, InvalidOption, Overloaded, RedraftError, UnknownModel
 from redraft.model import adapter
+from redraft.model.cost import MeasuredCost
 
 OFF = Drafting(DraftMode.OFF)
 
@@ -210,9 +211,12 @@ def test_context_is_trimmed_around_a_selection(service):
     assert result.endswith("y" * 3000)
 
 
-def test_references_are_drafted_from(service, monkeypatch):
+def test_references_are_drafted_from():
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omikron"
-    monkeypatch.setattr(service, "scripts", Scripts({"nothing alike": f"0 {words} 1 {words.upper()}"}))
+    scripts = Scripts({"nothing alike": f"0 {words} 1 {words.upper()}"})
+    cost = MeasuredCost(((1, 1.0), (257, 4.0)), 0.001, 0.0)
+    service = service_module.EngineService(tiny_models.loaded(), SchedulerLimits(), scripts=scripts, cost=cost)
+    service.start()
     request = EditRequest("nothing alike", "x", references=(f"intro. {words}. outro",))
     _, text, finished = run(service, request)
     assert text == f"0 {words} 1 {words.upper()}"
@@ -220,6 +224,7 @@ def test_references_are_drafted_from(service, monkeypatch):
     assert finished.stats.accepted[Source.REFERENCE] > 40
     with pytest.raises(InvalidOption):
         run(service, edit("a document of no pair"))
+    service.stop()
 
 
 def test_what_was_learned_outlives_the_server(tmp_path):
@@ -265,3 +270,15 @@ def test_a_full_queue_is_overloaded():
         running.submit(edit("text"), lambda event: None)
     with pytest.raises(Overloaded):
         running.submit(edit("text"), lambda event: None)
+
+
+def test_started_says_why_a_draft_is_ignored(service):
+    def ignored(**options):
+        return run(service, edit("some text", **options))[0].draft_ignored
+
+    assert ignored() == ""
+    assert ignored(drafting=OFF) == "drafting is off"
+    assert "prediction" in ignored(prediction="other text")
+    assert "references" in ignored(references=("a",), drafting=Drafting(DraftMode.DOCUMENT))
+    one = EditRequest("some text", "x", sampling=Sampling(max_output_tokens=1))
+    assert "no room" in run(service, one)[0].draft_ignored

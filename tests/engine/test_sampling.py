@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from redraft.engine.accept import accept
+from redraft.engine.gumbel import best_perturbed
 from redraft.engine.noise import BLOCK, BlockNoise
-from redraft.engine.sampling import History, SamplingParameters, _perturbed, choose, process
+from redraft.engine.sampling import History, SamplingParameters, choose, process
 from scipy.stats import chisquare, kstest
 from transformers import RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
@@ -119,8 +120,20 @@ def test_the_short_way_through_the_filters_is_the_long_one(top_p, top_k, spread)
     logits = torch.randn(12, 6001, dtype=torch.float64, generator=torch.Generator().manual_seed(8)) * spread
     parameters = SamplingParameters(0.8, top_p, top_k, seed=21)
     noise = BlockNoise(tuple((21, 5 + row) for row in range(12)), logits.device)
-    expected = _perturbed(process(logits, parameters, NOTHING, ()), noise)
-    assert choose(logits, parameters, 5, NOTHING, ()) == expected
+    expected = best_perturbed(process(logits, parameters, NOTHING, ()), noise, 1)
+    choices = choose(logits, parameters, 5, NOTHING, ())
+    assert choices.tokens == expected.ids.flatten().tolist()
+    assert min(choices.margins) > 0
+
+
+def test_a_choice_at_the_edge_of_top_p_is_a_near_tie():
+    logits = torch.log(torch.tensor([[0.4, 0.3, 0.2, 0.1]], dtype=torch.float64))
+    for seed in range(40):
+        # The third id is kept while 0.7 < top_p, and left out from there on: only then its place in the order matters.
+        at_edge = choose(logits, SamplingParameters(1.0, 0.7 + 1e-7, seed=seed), 0, NOTHING, ())
+        beside = choose(logits, SamplingParameters(1.0, 0.8, seed=seed), 0, NOTHING, ())
+        assert at_edge.tokens == beside.tokens
+        assert (at_edge.margins[0] < 1e-6) == (at_edge.tokens == [2] or beside.margins[0] < 1e-6)
 
 
 def test_vocabulary_that_is_no_multiple_of_a_block():

@@ -45,6 +45,9 @@ class _TimedTarget:
         self.spans.append((began, time.perf_counter(), len(rows), single))
         return logits
 
+    def last_seconds(self) -> float:
+        return self._target.last_seconds()
+
 
 def measure_overhead(service: EngineService, target: TorchTarget, document: str) -> list[Overhead]:
     """1 and 8 edits, greedy and sampled, without drafts; the service serves nothing else meanwhile."""

@@ -35,13 +35,32 @@ class Candidate:
 
 
 class Planner:
-    """What a draft of each kind is worth on this device; shared by all edits."""
+    """What a draft of each kind is worth on this device and at this load; shared by all edits."""
 
     def __init__(self, table: SurvivalTable, curve: CostCurve) -> None:
         self.table = table
-        self.curve = curve
-        self.costs = curve.costs(1, MAX_DRAFT)
-        self._to_break: dict[str, tuple[Floats, Floats]] = {}
+        self._curve = curve
+        self._rows = 1
+        self._to_break: dict[tuple[str, int], tuple[Floats, Floats]] = {}
+
+    @property
+    def curve(self) -> CostCurve:
+        """Cost of a whole pass by its tokens."""
+        return self._curve
+
+    @curve.setter
+    def curve(self, curve: CostCurve) -> None:
+        self._curve = curve
+        self._to_break.clear()
+
+    def share_among(self, edits: int) -> None:
+        """Plan for passes that so many edits share: the more they are, the less a token costs that is not drafted."""
+        self._rows = max(1, edits)
+
+    @property
+    def costs(self) -> Floats:
+        """float64[MAX_DRAFT + 1]: one edit's share of a pass, by its draft tokens, if the others draft as many."""
+        return self._curve.shared_costs(self._rows, MAX_DRAFT)
 
     def draft(self, candidate: Candidate, limit: int) -> Draft:
         """The candidate with survival and value of every token, in units of a one-token pass."""
@@ -60,9 +79,9 @@ class Planner:
 
     def _known(self, kind: str) -> tuple[Floats, Floats]:
         survival = self.table.survival(kind)
-        known = self._to_break.get(kind)
+        known = self._to_break.get((kind, self._rows))
         if known is None or known[0] is not survival:
-            known = self._to_break[kind] = (survival, cost_to_break(survival, self.costs))
+            known = self._to_break[kind, self._rows] = (survival, cost_to_break(survival, self.costs))
         return known
 
 

@@ -20,6 +20,13 @@ class CostCurve:
 
     points: tuple[tuple[int, float], ...]
     _known: dict[tuple[int, int], Floats] = field(default_factory=dict, repr=False)
+    _shared: dict[tuple[int, int], Floats] = field(default_factory=dict, repr=False)
+
+    def shared_costs(self, rows: int, most: int) -> Floats:
+        """float64[most + 1]: cost a row of passes in which each of `rows` rows has 1, 2, … 1 + most tokens."""
+        if (rows, most) not in self._shared:
+            self._shared[rows, most] = self.costs(rows, rows * most)[::rows] / rows
+        return self._shared[rows, most]
 
     def costs(self, base: int, most: int) -> Floats:
         """float64[most + 1]: the cost of passes of base, base + 1, … base + most tokens."""

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
 
 import torch
 
 from redraft.drafting.base import EMPTY, Draft, Verdict
-from redraft.drafting.length import CostCurve, allocate
+from redraft.drafting.compose import Planner
+from redraft.drafting.length import allocate
 from redraft.engine import spans
 from redraft.engine.accept import Acceptance, accept
+from redraft.engine.cost import LiveCost
 from redraft.engine.memory import EmittedTexts
+from redraft.engine.request import DraftMode
 from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
 from redraft.engine.sampling import Choices, choose, choose_rows
 from redraft.engine.scheduler import Portion, Scheduler, next_tokens
 from redraft.engine.sequence import Interrupt, Sequence
 from redraft.engine.stats import statistics
 from redraft.model.base import PackedRow, Target
-from redraft.model.cost import MeasuredCost
 
 _INTERRUPTS = {Interrupt.CANCEL: FinishReason.CANCELLED, Interrupt.DEADLINE: FinishReason.DEADLINE}
 # Differences of logits that another rounding could have turned round; scores are logits over the temperature.
@@ -27,23 +28,18 @@ _NEAR_TIE = {"float64": 1e-9, "float32": 1e-3}
 _NEAR_TIE_HALF = 0.25  # bfloat16 and float16 logits
 
 
-@dataclass(frozen=True, slots=True)
-class EngineCost:
-    """What passes cost here: the curve that drafts are weighed on, and what it was measured from, in seconds."""
-
-    curve: CostCurve
-    measured: MeasuredCost
-
-
 class Engine:
     """Runs edits on one target. Not thread-safe: one thread owns it."""
 
-    def __init__(self, target: Target, scheduler: Scheduler, cost: EngineCost, emitted: EmittedTexts) -> None:
-        """emitted: where finished outputs' ids are remembered for follow-ups."""
-        self._emitted = emitted
+    def __init__(
+        self, target: Target, scheduler: Scheduler, planner: Planner, cost: LiveCost, emitted: EmittedTexts
+    ) -> None:
+        """planner: what the edits' drafters weigh drafts with; emitted: where outputs' ids are kept for follow-ups."""
         self.target = target
         self.scheduler = scheduler
+        self._planner = planner
         self._cost = cost
+        self._emitted = emitted
         self._tolerance = _NEAR_TIE.get(target.spec.dtype, _NEAR_TIE_HALF)
 
     def step(self) -> None:
@@ -58,6 +54,7 @@ class Engine:
         drafts = self._drafts(portions)
         rows = [_row(portion, draft) for portion, draft in zip(portions, drafts, strict=True)]
         logits = self.target.forward(rows)
+        context = rows[0].slot.length
         parts = logits.split([len(row.tokens) - row.logits_from for row in rows])
         singles = _single_choices(portions, parts)
         for portion, draft, part in zip(portions, drafts, parts, strict=True):
@@ -66,11 +63,18 @@ class Engine:
             else:
                 portion.sequence.held_slot.extend(next_tokens(portion))
                 portion.sequence.tally.prefill_passes += 1
+        if len(rows) == 1 and rows[0].logits_from == 0:
+            self._learn_cost(len(rows[0].tokens), context)
 
     def fail_all(self, error: Exception) -> None:
         """End every edit, running or waiting, with an error; what their slots hold is not trusted any more."""
         for sequence in self.scheduler.discard_all():
             sequence.emit(Failed(error))
+
+    def _learn_cost(self, queries: int, context: int) -> None:
+        """Correct the cost curve by a pass that one edit had to itself, all its positions looked at."""
+        if self._cost.observe(queries, context, self.target.last_seconds()):
+            self._planner.curve = self._cost.curve
 
     def _start(self, sequence: Sequence) -> None:
         sequence.timeline.admitted = time.perf_counter()
@@ -80,6 +84,7 @@ class Engine:
     def _drafts(self, portions: Seq[Portion]) -> list[Draft]:
         """A draft for each portion; lengths are settled over all edits, since they share the pass."""
         began = time.perf_counter()
+        self._planner.share_among(sum(portion.completes for portion in portions))
         drafts = [
             portion.sequence.drafter.propose(portion.sequence, portion.sequence.draft_room)
             if portion.completes and portion.sequence.draft_room > 0
@@ -87,7 +92,7 @@ class Engine:
             for portion in portions
         ]
         base = sum(portion.count for portion in portions)
-        lengths = allocate(drafts, base, self._cost.curve)
+        lengths = allocate(drafts, base, self._planner.curve)
         spent = (time.perf_counter() - began) / len(portions)
         for portion in portions:
             portion.sequence.timeline.drafting += spent
@@ -190,7 +195,7 @@ class Engine:
             repetition_penalty=parameters.repetition_penalty,
             defaults_from_model=sequence.defaults_from_model,
             context_trimmed=sequence.prompt.shown,
-            draft_ignored="" if limits.draft_limit else "drafting is off",
+            draft_ignored=_draft_ignored(sequence),
             offset_encoding=request.offset_encoding,
         )
 
@@ -239,6 +244,20 @@ def _row(portion: Portion, draft: Draft) -> PackedRow:
     tokens = next_tokens(portion)
     first = len(tokens) - 1 if portion.completes else len(tokens)
     return PackedRow(portion.sequence.held_slot, [*tokens, *draft.tokens], first)
+
+
+def _draft_ignored(sequence: Sequence) -> str:
+    """Why the document, or the references, will not be drafted from; empty: they will."""
+    request, limits = sequence.request, sequence.limits
+    if not limits.draft_limit:
+        return "drafting is off"
+    if limits.max_output_tokens < 2:
+        return "an output of one token leaves no room for a draft"
+    if request.prediction is not None:
+        return "the prediction replaces the document as draft"
+    if request.references and request.drafting.mode is DraftMode.DOCUMENT:
+        return "the mode is document only: the references are not drafted from"
+    return ""
 
 
 def _end_reason(sequence: Sequence, verdict: Acceptance) -> FinishReason | None:

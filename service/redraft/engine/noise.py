@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from torch.nn import functional as F
 
 BLOCK = 64
 """Token ids that share one block's maximum; see `BlockNoise`."""
@@ -47,6 +48,14 @@ def _hash(keys: torch.Tensor, counters: torch.Tensor) -> torch.Tensor:
 def _uniform(bits: torch.Tensor) -> torch.Tensor:
     """float64 strictly between 0 and 1 from the upper 53 bits."""
     return (_shift(bits, 11).double() + 0.5) * 2.0**-53
+
+
+def in_blocks(scores: torch.Tensor) -> torch.Tensor:
+    """scores [rows, ids] as [rows, blocks, 64], padded with -inf."""
+    missing = -scores.shape[-1] % BLOCK
+    if missing:
+        scores = F.pad(scores, (0, missing), value=-torch.inf)
+    return scores.view(len(scores), -1, BLOCK)
 
 
 @dataclass(frozen=True, slots=True)

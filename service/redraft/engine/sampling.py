@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch.nn import functional as F
 
-from redraft.engine.noise import BLOCK, BlockNoise
+from redraft.engine.filters import first_inside, top_k, top_p
+from redraft.engine.gumbel import Best, best_of_head, best_perturbed
+from redraft.engine.noise import BLOCK, BlockNoise, in_blocks
 
-_TOP_P_BLOCKS = 24  # likeliest blocks that top-p is first tried on
-_TOP_P_FIRST, _TOP_P_SECOND = 256, 4096  # best ids looked at before the whole row is sorted
-_LOOKED_INTO = 8  # blocks whose noise is drawn before the others are ruled out by their bound
+# Best perturbed ids of a row that are tried against top-p, the last of them only as runner-up: the winner alone is
+# inside nearly always. Where none is, the row is sorted.
+_TRIED = (2, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def choose_rows(scores: torch.Tensor, parameters: SamplingParameters, counters: 
         return _greedy(scores)
     scores = scores / parameters.temperature
     noise = BlockNoise(counters, scores.device)
-    return _filtered(scores, parameters, noise) if parameters.filters else _perturbed(scores, noise)
+    return _filtered(scores, parameters, noise) if parameters.filters else _plain(best_perturbed(scores, noise, 2))
 
 
 def process(
@@ -104,7 +105,7 @@ def process(
     if parameters.temperature > 0:
         scores = scores / parameters.temperature
     if parameters.filters:
-        scores = _top_p(_top_k(scores, parameters.top_k), parameters.top_p)
+        scores = top_p(top_k(scores, parameters.top_k), parameters.top_p)
     return scores
 
 
@@ -135,46 +136,9 @@ def _penalised(
     return row
 
 
-def _top_k(scores: torch.Tensor, k: int) -> torch.Tensor:
-    if not 0 < k < scores.shape[-1]:
-        return scores
-    return scores.masked_fill(scores < scores.topk(k).values[:, -1:], -torch.inf)
-
-
-def _top_p(scores: torch.Tensor, p: float) -> torch.Tensor:
-    """Keep the ids whose more probable ids together stay below p; sorts the whole row only if it has to."""
-    if p >= 1.0:
-        return scores
-    total = torch.logsumexp(scores, dim=-1, keepdim=True)
-    cutoff, found = _top_p_cutoff(scores, total, p, _TOP_P_SECOND)
-    rows = (~found).flatten().nonzero().flatten()
-    if len(rows):
-        cutoff[rows] = _top_p_cutoff(scores[rows], total[rows], p, scores.shape[-1])[0]
-    return scores.masked_fill(scores < cutoff, -torch.inf)
-
-
-def _top_p_cutoff(scores: torch.Tensor, total: torch.Tensor, p: float, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The smallest score that is kept, and whether the `count` best hold enough to tell; both [rows, 1]."""
-    count = min(count, scores.shape[-1])
-    ordered = scores.topk(count).values
-    together = (ordered - total).exp().cumsum(-1)
-    above = together.roll(1, dims=-1)
-    above[:, 0] = 0.0
-    cutoff = ordered.masked_fill(above >= p, torch.inf).amin(-1, keepdim=True)
-    return cutoff, (together[:, -1:] >= p) | (count == scores.shape[-1])
-
-
-def _blocks(scores: torch.Tensor) -> torch.Tensor:
-    """[rows, blocks, 64], padded with -inf."""
-    missing = -scores.shape[-1] % BLOCK
-    if missing:
-        scores = F.pad(scores, (0, missing), value=-torch.inf)
-    return scores.view(len(scores), -1, BLOCK)
-
-
 def _greedy(scores: torch.Tensor) -> Choices:
     """The two best ids a row by block maxima, which reads the vocabulary once; ties go to the lowest id."""
-    blocks = _blocks(scores)
+    blocks = in_blocks(scores)
     best_of = blocks.amax(-1)
     best, first = best_of.max(-1)
     rows = torch.arange(len(scores), device=scores.device)
@@ -190,39 +154,40 @@ def _greedy(scores: torch.Tensor) -> Choices:
 
 
 def _filtered(scores: torch.Tensor, parameters: SamplingParameters, noise: BlockNoise) -> Choices:
-    """Top-k, top-p and the noise within the likeliest blocks alone; the long way for rows that reach further."""
-    index, head, outside = _likeliest(scores, max(_TOP_P_BLOCKS, parameters.top_k))
-    undecided = torch.zeros_like(outside, dtype=torch.bool)
-    if 0 < parameters.top_k < head.shape[1]:
-        # The k best ids are in the k best blocks, so what is outside plays no part any more.
-        head = head.masked_fill(head < head.topk(parameters.top_k).values[:, -1:], -torch.inf)
-        outside = outside - torch.inf
-    if parameters.top_p < 1.0:
-        total = torch.logsumexp(head if parameters.top_k else scores, dim=-1, keepdim=True)
-        cutoff, found = _top_p_cutoff(head, total, parameters.top_p, _TOP_P_FIRST)
-        undecided = ~found | (cutoff <= outside)
-        head = head.masked_fill(head < cutoff, -torch.inf)
-    perturbed = head.double() + noise.tokens(index, noise.largest(index)).flatten(1)
-    best, where = perturbed.topk(2)
-    ids = index.gather(1, where // BLOCK) * BLOCK + where % BLOCK
-    short = _choices(ids[:, 0], best[:, 0] - best[:, 1], ids[:, 1])
-    rows = undecided.flatten().nonzero().flatten()
-    if not len(rows):
-        return short
-    kept = _top_p(_top_k(scores[rows], parameters.top_k), parameters.top_p)
-    return _replaced(short, rows.tolist(), _perturbed(kept, noise.rows(rows.tolist())))
+    """The best perturbed ids are tried against top-p, so that no row is sorted unless all of them fall outside."""
+    choices, outside = _tried(scores, parameters, noise, _TRIED[0])
+    for count in _TRIED[1:]:
+        if not outside:
+            return choices
+        again, still = _tried(scores[outside], parameters, noise.rows(outside), count)
+        choices = _replaced(choices, outside, again)
+        outside = [outside[place] for place in still]
+    if not outside:
+        return choices
+    kept = top_p(top_k(scores[outside], parameters.top_k), parameters.top_p)
+    return _replaced(choices, outside, _plain(best_perturbed(kept, noise.rows(outside), 2)))
 
 
-def _likeliest(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The `count` blocks with the largest maxima: their numbers, their scores [rows, count * 64], and the largest
-    score outside them [rows, 1]."""
-    blocks = _blocks(scores)
-    best_of = blocks.amax(-1)
-    count = min(count, best_of.shape[1])
-    top, index = best_of.topk(min(count + 1, best_of.shape[1]))
-    outside = top[:, count:].amax(-1, keepdim=True) if top.shape[1] > count else top[:, :1] - torch.inf
-    index = index[:, :count]
-    return index, blocks.gather(1, index[..., None].expand(-1, -1, BLOCK)).flatten(1), outside
+def _tried(
+    scores: torch.Tensor, parameters: SamplingParameters, noise: BlockNoise, count: int
+) -> tuple[Choices, list[int]]:
+    """Choices among the `count` best perturbed ids of each row, and the rows where top-p keeps none but the last."""
+    if 0 < parameters.top_k < scores.shape[-1]:
+        pool, best = best_of_head(scores, parameters.top_k, noise, count)
+    else:
+        pool, best = scores, best_perturbed(scores, noise, count)
+    if parameters.top_p >= 1.0:
+        return _plain(best), []
+    inside = first_inside(pool, best.scores, parameters.top_p)
+    first = inside.index[:, None]
+    margins = (best.perturbed.gather(1, first) - best.perturbed.gather(1, first + 1)).flatten()
+    ids, runners_up = best.ids.gather(1, first).flatten(), best.ids.gather(1, first + 1).flatten()
+    choices = _choices(ids, torch.minimum(margins, inside.edge), runners_up)
+    return choices, (~inside.found).nonzero().flatten().tolist()
+
+
+def _plain(best: Best) -> Choices:
+    return _choices(best.ids[:, 0], best.perturbed[:, 0] - best.perturbed[:, 1], best.ids[:, 1])
 
 
 def _replaced(choices: Choices, rows: list[int], others: Choices) -> Choices:
@@ -233,35 +198,6 @@ def _replaced(choices: Choices, rows: list[int], others: Choices) -> Choices:
         merged.margins[row] = others.margins[place]
         merged.runners_up[row] = others.runners_up[place]
     return merged
-
-
-def _perturbed(scores: torch.Tensor, noise: BlockNoise) -> Choices:
-    """argmax of scores + Gumbel noise, looking only into blocks that can still win or come second."""
-    blocks = _blocks(scores)
-    largest = noise.all_blocks(blocks.shape[1])
-    best, ids, open_rows = _best_two(blocks, largest, noise, _LOOKED_INTO)
-    looked = _LOOKED_INTO
-    while len(rows := open_rows.nonzero().flatten()):
-        looked = min(4 * looked, blocks.shape[1])
-        again = _best_two(blocks[rows], largest[rows], noise.rows(rows.tolist()), looked)
-        best[rows], ids[rows], open_rows[rows] = again
-    return _choices(ids[:, 0], best[:, 0] - best[:, 1], ids[:, 1])
-
-
-def _best_two(
-    blocks: torch.Tensor, largest: torch.Tensor, noise: BlockNoise, looked: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The two largest perturbed scores [rows, 2] within `looked` blocks, their ids, and which rows need more."""
-    bound = blocks.amax(-1).double() + largest
-    looked = min(looked, bound.shape[1])
-    top, index = bound.topk(min(looked + 1, bound.shape[1]))
-    index = index[:, :looked]
-    inside = blocks.gather(1, index[..., None].expand(-1, -1, BLOCK)).double()
-    perturbed = (inside + noise.tokens(index, largest.gather(1, index))).flatten(1)
-    best, where = perturbed.topk(2)
-    ids = index.gather(1, where // BLOCK) * BLOCK + where % BLOCK
-    undecided = (top[:, -1] > best[:, 1]) & (looked < bound.shape[1])
-    return best, ids, undecided
 
 
 def _choices(tokens: torch.Tensor, margins: torch.Tensor, runners_up: torch.Tensor) -> Choices:

@@ -17,9 +17,9 @@ import structlog
 
 from redraft.drafting.base import MAX_DRAFT, NoDraft
 from redraft.drafting.compose import ComposedDrafter, Planner
-from redraft.drafting.length import CostCurve
 from redraft.drafting.survival import SurvivalTable, shipped_prior
-from redraft.engine.engine import Engine, EngineCost
+from redraft.engine.cost import LiveCost
+from redraft.engine.engine import Engine
 from redraft.engine.memory import EmittedTexts
 from redraft.engine.prompt import Prompt, Prompter
 from redraft.engine.request import Acceptance, DraftMode, EditRequest
@@ -34,7 +34,7 @@ from redraft.engine.vocabulary import IncrementalDecoder
 from redraft.errors import DocumentTooLong, Draining, InvalidOption, ModelRefused, RedraftError, UnknownModel
 from redraft.model.base import ModelSpec, Target
 from redraft.model.cache import cache_directory, read_json, write_json
-from redraft.model.cost import measured_cost
+from redraft.model.cost import MeasuredCost, measured_cost, save_cost
 from redraft.model.loading import DEMO, LoadedModel, LoadOptions, load
 from redraft.model.selfcheck import self_check
 from redraft.replay.pairs import Pair, read_pairs
@@ -68,9 +68,11 @@ class EngineService:
         template: str | None = None,
         scripts: Scripts | None = None,
         survival: Path | None = None,
+        cost: MeasuredCost | None = None,
     ) -> None:
-        """Checks the model against transformers' own forward and measures its cost curve (cached).
+        """Checks the model against transformers' own forward.
 
+        cost: the cost curve, corrected while serving; None: measured here, or taken from the cache.
         survival: where what is learned of drafts is kept between servers; None: not at all.
         """
         self.scripts = scripts
@@ -78,14 +80,13 @@ class EngineService:
         self._target = model.target
         self._defaults = _model_defaults(model)
         self_check(model.target)
-        cost = measured_cost(model.target)
+        self._cost = LiveCost(cost or measured_cost(model.target))
         scheduler = Scheduler(limits, model.target.slots)
-        curve = CostCurve(cost.points)
-        self._planner = Planner(SurvivalTable(shipped_prior()), curve)
+        self._planner = Planner(SurvivalTable(shipped_prior()), self._cost.curve)
         self._survival_file = survival
         self._restore_survival()
         self._emitted = EmittedTexts()
-        self._engine = Engine(model.target, scheduler, EngineCost(curve, cost), self._emitted)
+        self._engine = Engine(model.target, scheduler, self._planner, self._cost, self._emitted)
         self._inbox: list[Sequence] = []
         self._wake = threading.Condition()
         self._stopping = False
@@ -100,7 +101,7 @@ class EngineService:
             self._stopping = True
             self._wake.notify()
         self._thread.join()
-        self._save_survival()
+        self._save_learned()
 
     def submit(
         self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None = None
@@ -164,7 +165,9 @@ class EngineService:
         except (TypeError, ValueError):
             _log.warning("survival_file_ignored", path=str(self._survival_file))
 
-    def _save_survival(self) -> None:
+    def _save_learned(self) -> None:
+        """What serving taught of costs and of drafts, for the next start."""
+        save_cost(self._target, self._cost.measured)
         if self._survival_file is None:
             return
         try:

@@ -18,7 +18,7 @@ def statistics(sequence: Sequence, kept: int, cost: MeasuredCost) -> Stats:
     first = line.first_token or now
     decode, total = now - first, now - line.submitted
     context = len(sequence.prompt.ids) + tokens / 2
-    alone = first - admitted + max(0, tokens - 1) * cost.one_token_at(context)
+    alone = first - admitted + max(0, tokens - 1) * cost.seconds(1, context)
     return Stats(
         prompt_tokens=len(sequence.prompt.ids),
         cached_tokens=tally.cached_tokens,

@@ -54,3 +54,6 @@ class Target(Protocol):
 
         Returns logits[sum of wanted positions, vocab_size] in row order, in the model's dtype, on its device.
         """
+
+    def last_seconds(self) -> float:
+        """How long the last forward took on the device. Only after its logits have been read."""

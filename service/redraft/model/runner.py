@@ -12,6 +12,7 @@ from redraft.model import adapter
 from redraft.model.arena import Arena
 from redraft.model.attention import PassPlan, RowPlan, VarlenTables
 from redraft.model.base import ModelSpec, PackedRow
+from redraft.model.clock import Clock, DeviceClock, HostClock
 from redraft.model.kv import SlotPool
 
 
@@ -29,6 +30,7 @@ class TorchTarget:
         self._arena = Arena(shape, arena_tokens, self._device)
         self._slots = SlotPool(arena_tokens, self._arena.copy)
         # Variable-length attention has no float32 kernel; there SDPA runs row by row, as on the CPU.
+        self._clock: Clock = DeviceClock() if self._device.type == "cuda" else HostClock()
         self._varlen = self._device.type == "cuda" and model.dtype in (torch.bfloat16, torch.float16)
 
     @property
@@ -39,9 +41,17 @@ class TorchTarget:
     def slots(self) -> SlotPool:
         return self._slots
 
-    @torch.inference_mode()
     def forward(self, rows: Sequence[PackedRow]) -> torch.Tensor:
         """See `Target.forward`."""
+        with self._clock:
+            return self._forward(rows)
+
+    def last_seconds(self) -> float:
+        """See `Target.last_seconds`."""
+        return self._clock.seconds()
+
+    @torch.inference_mode()
+    def _forward(self, rows: Sequence[PackedRow]) -> torch.Tensor:
         plans = list(_row_plans(rows))
         wanted = [
             position
