@@ -22,7 +22,7 @@ SOURCES = (
     ("service/redraft/engine/noise.py", (0,)),
     ("proto/redraft/v1/edit.proto", (0, 4000)),
 )
-LENGTHS = (900, 1600, 2400, 3200)  # characters
+LENGTHS = (1100, 2000, 3000, 4200)  # characters: about 250 to 1,300 tokens
 WORDS = ("quickly", "other", "several", "value", "report", "whole", "never", "plain", "result", "second")
 EVERY = 60  # words between edits: one in about 90 tokens
 

@@ -1,4 +1,4 @@
-"""Every contender is made to emit the same given rewrite, so that speed is measured whatever the model's skill."""
+"""Contenders on one prompt: each writes what the model wants (free), or is made to emit a given rewrite (forced)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from redraft.replay.pairs import Pair
 
 LOOKUPS = (5, 10, 20)
 CONTENDERS = len(LOOKUPS) + 4
+_FREE_ROOM = 64  # tokens that a free rewrite may be longer than the pair's
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,28 @@ class _Clock(BaseStreamer):
 
 
 class Contenders:
-    """One model, run by transformers and by redraft in turn."""
+    """One model, run greedily by transformers and by redraft in turn."""
 
     def __init__(self, service: EngineService, model: PreTrainedModel, pair: Pair, instruction: str) -> None:
+        """All are made to emit the pair's rewrite: measures speed on realistic edits, whatever the model's skill."""
         service.scripts = Scripts.of([pair])
         self._service = service
         self._model = model
         self._request = EditRequest(pair.before, instruction, sampling=Sampling(temperature=0.0))
         self.prompt, script = service.forced_ids(self._request)
         self.script = list(script)
+        self.forced = True
+        self.strayed = 0  # runs of free contenders that wrote something else, which near ties allow
+
+    @classmethod
+    def free(cls, service: EngineService, model: PreTrainedModel, pair: Pair, instruction: str) -> Contenders:
+        """All write what the model wants; the script is what transformers' greedy decoding wrote."""
+        contenders = cls(service, model, pair, instruction)
+        service.scripts, contenders.forced = None, False
+        most = len(contenders.script) + _FREE_ROOM
+        with _sdpa(model):
+            contenders.script = contenders._generated(None, None, most)
+        return contenders
 
     def names(self) -> dict[str, Callable[[], Timing]]:
         """The contenders; `limit` is one teacher-forced pass over prompt and output."""
@@ -88,30 +102,44 @@ class Contenders:
             "redraft": lambda: self._redraft(DraftMode.AUTO),
         }
 
-    def drafts_against_none(self) -> float:
-        """Time without drafts / time with them, one run of each."""
-        without = self._redraft(DraftMode.OFF).total
-        return without / self._redraft(DraftMode.AUTO).total
+    def drafts_against_none(self, drafts_first: bool) -> float:
+        """Time without drafts / time with them, one run of each, one right after the other."""
+        order = (DraftMode.AUTO, DraftMode.OFF) if drafts_first else (DraftMode.OFF, DraftMode.AUTO)
+        spent = {mode: self._redraft(mode).total for mode in order}
+        return spent[DraftMode.OFF] / spent[DraftMode.AUTO]
 
-    @torch.inference_mode()
     def _generate(self, lookup: int | None) -> Timing:
-        force, clock = _Force(len(self.prompt), self.script), _Clock()
-        ids = torch.tensor([self.prompt], device=self._model.device)
+        clock = _Clock()
         with _sdpa(self._model):
             start = time.perf_counter()
-            output = self._model.generate(  # type: ignore[operator]  # a method that the stubs type as a tensor
-                ids,
-                attention_mask=torch.ones_like(ids),
-                max_new_tokens=len(self.script),
-                do_sample=False,
-                logits_processor=LogitsProcessorList([force]),
-                prompt_lookup_num_tokens=lookup,
-                streamer=clock,
-            )
+            output = self._generated(lookup, clock, len(self.script))
             end = time.perf_counter()
-        if output[0, len(self.prompt) :].tolist() != self.script:
-            raise RuntimeError("transformers did not emit the script")
+        self._check(output, "transformers")
         return Timing(clock.first - start, end - clock.first)
+
+    @torch.inference_mode()
+    def _generated(self, lookup: int | None, clock: _Clock | None, most: int) -> list[int]:
+        """What transformers writes."""
+        ids = torch.tensor([self.prompt], device=self._model.device)
+        processors = LogitsProcessorList([_Force(len(self.prompt), self.script)] if self.forced else [])
+        output = self._model.generate(  # type: ignore[operator]  # a method that the stubs type as a tensor
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=most,
+            do_sample=False,
+            repetition_penalty=1.0,
+            logits_processor=processors,
+            prompt_lookup_num_tokens=lookup,
+            streamer=clock,
+        )
+        written: list[int] = output[0, len(self.prompt) :].tolist()
+        return written
+
+    def _check(self, output: list[int], who: str) -> None:
+        """A forced contender emits the script. A free one may leave it at a near tie, and is timed on what it wrote."""
+        if self.forced and output != self.script:
+            raise RuntimeError(f"{who} did not emit the script")
+        self.strayed += output != self.script
 
     @torch.inference_mode()
     def _limit(self) -> Timing:
@@ -127,15 +155,14 @@ class Contenders:
         request = EditRequest(
             self._request.document,
             self._request.instruction,
-            sampling=Sampling(temperature=0.0, max_output_tokens=len(self.script)),
+            sampling=Sampling(temperature=0.0, repetition_penalty=1.0, max_output_tokens=len(self.script)),
             drafting=Drafting(mode),
         )
-        self._service.submit(request, events.put)
+        handle = self._service.submit(request, events.put)
         while not isinstance(event := events.get(), Finished):
             if isinstance(event, Failed):
                 raise event.error
-        if event.stats.output_tokens != len(self.script):
-            raise RuntimeError("redraft did not emit the script")
+        self._check(handle.sequence.output, "redraft")
         stats = event.stats
         return Timing(stats.time_to_first_token, stats.decode_time)
 
@@ -157,6 +184,7 @@ class Row:
     prompt_tokens: int
     output_tokens: int
     timings: dict[str, Timing]
+    strayed: int = 0
 
     def ratio(self, slower: str, faster: str, part: str = "total") -> float:
         return float(getattr(self.timings[slower], part) / max(1e-9, getattr(self.timings[faster], part)))
@@ -176,4 +204,4 @@ def measure(contenders: Contenders, pair: Pair, repeats: int, tick: Callable[[],
     timings = {
         name: Timing(median(t.prefill for t in times), median(t.decode for t in times)) for name, times in runs.items()
     }
-    return Row(pair.id, len(contenders.prompt), len(contenders.script), timings)
+    return Row(pair.id, len(contenders.prompt), len(contenders.script), timings, contenders.strayed)

@@ -21,6 +21,7 @@ app.add_typer(models, name="models")
 class BenchMode(StrEnum):
     """What `redraft bench` measures."""
 
+    FREE = "free"
     FORCED = "forced"
     UNRELATED = "unrelated"
     OVERHEAD = "overhead"
@@ -108,8 +109,9 @@ def bench(
 ) -> None:
     """Measure wall time. Run it on an idle machine.
 
+    free: transformers and redraft while each writes what the model wants, greedily.
     forced: transformers (greedy, prompt lookup) and redraft while each emits the same given rewrite.
-    unrelated: redraft with and without drafts on outputs that share nothing with the document.
+    unrelated: redraft with and without drafts on an output that shares nothing with the first document.
     overhead: our own Python outside the forward, as a share of a one-token pass.
     """
     from redraft.cli.bench import BenchOptions, run_bench

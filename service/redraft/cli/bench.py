@@ -1,4 +1,4 @@
-"""`redraft bench`: wall time against transformers on given rewrites."""
+"""`redraft bench`: wall time against transformers, and what drafts and our own Python cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from rich.console import Console
 from rich.progress import Progress
@@ -15,13 +15,15 @@ from rich.table import Table
 
 from redraft.bench.forced import CONTENDERS, Contenders, Row, measure
 from redraft.bench.overhead import measure_overhead
+from redraft.bench.unrelated import unrelated
 from redraft.engine.scheduler import SchedulerLimits
 from redraft.engine.service import EngineService
 from redraft.errors import RedraftError
-from redraft.model.loading import LoadOptions, load
-from redraft.model.runner import TorchTarget
+from redraft.model.loading import LoadedModel, LoadOptions, load
 from redraft.replay.pairs import Pair, read_pairs
 
+_INSTRUCTION = "Rewrite the document."
+_CONCLUSIVE = 0.03  # width between the quartiles of the ratios up to which their median says something
 _RATIOS = {"vs greedy": "greedy", "vs best lookup": "", "vs undrafted": "undrafted"}
 
 
@@ -37,6 +39,17 @@ class BenchOptions:
     as_json: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A loaded model with its engine, and what to measure on it."""
+
+    options: BenchOptions
+    service: EngineService
+    loaded: LoadedModel
+    pairs: list[Pair]
+    errors: Console
+
+
 def run_bench(options: BenchOptions) -> int:
     """Measure in the given mode; returns the exit code."""
     errors = Console(stderr=True, highlight=False)
@@ -44,7 +57,7 @@ def run_bench(options: BenchOptions) -> int:
         pairs = list(read_pairs(options.pairs))[: options.limit]
         loaded = load(LoadOptions(model=options.model))
     except (RedraftError, OSError, ValueError) as error:
-        errors.print(f"error: {error}", style="red")
+        errors.print(f"error: {error}", style="red", markup=False)
         return 1
     if not pairs:
         errors.print(f"error: {options.pairs} holds no pair", style="red")
@@ -52,55 +65,61 @@ def run_bench(options: BenchOptions) -> int:
     service = EngineService(loaded, SchedulerLimits())
     service.start()
     try:
-        _MODES[options.mode](options, service, loaded.target, pairs, errors)
+        _MODES[options.mode](Bench(options, service, loaded, pairs, errors))
     finally:
         service.stop()
     return 0
 
 
-def _forced(
-    options: BenchOptions, service: EngineService, target: TorchTarget, pairs: list[Pair], errors: Console
-) -> None:
-    rows: list[Row] = []
-    with Progress(console=errors) as progress:
-        task = progress.add_task("forced", total=len(pairs) * options.repeats * CONTENDERS)
-        for pair in pairs:
-            contenders = Contenders(service, target.model, pair, pair.instruction or "Rewrite the document.")
+def _contest(bench: Bench) -> None:
+    """Every contender on every pair, free or forced."""
+    options, rows = bench.options, list[Row]()
+    enter = Contenders.free if options.mode == "free" else Contenders
+    with Progress(console=bench.errors) as progress:
+        task = progress.add_task(options.mode, total=len(bench.pairs) * options.repeats * CONTENDERS)
+        for pair in bench.pairs:
+            contenders = enter(bench.service, bench.loaded.target.model, pair, pair.instruction or _INSTRUCTION)
             rows.append(measure(contenders, pair, options.repeats, lambda: progress.advance(task)))
             if options.as_json:
                 print(json.dumps(asdict(rows[-1])), flush=True)  # noqa: T201
     _report(rows, options.as_json)
 
 
-def _unrelated(
-    options: BenchOptions, service: EngineService, target: TorchTarget, pairs: list[Pair], errors: Console
-) -> None:
-    """Each document with another one's rewrite as output: with and without drafts, in turn."""
+def _unrelated(bench: Bench) -> None:
+    """The first document with an output that shares nothing with it: with and without drafts, in turn."""
+    options = bench.options
+    pair = unrelated(bench.pairs[0], bench.loaded.tokenizer)
+    contenders = Contenders(bench.service, bench.loaded.target.model, pair, _INSTRUCTION)
     ratios: list[float] = []
-    with Progress(console=errors) as progress:
+    with Progress(console=bench.errors) as progress:
         task = progress.add_task("unrelated", total=options.repeats)
         for repeat in range(options.repeats):
-            document, other = pairs[repeat % len(pairs)], pairs[(repeat + 1) % len(pairs)]
-            mixed = Pair(document.id, document.before, other.after)
-            ratios.append(Contenders(service, target.model, mixed, "Rewrite the document.").drafts_against_none())
+            ratios.append(contenders.drafts_against_none(drafts_first=bool(repeat % 2)))
             progress.advance(task)
-    middle, spread = median(ratios), max(ratios) - min(ratios)
-    verdict = "inconclusive: the spread is wider than 3%" if spread > 0.03 else "conclusive"
-    summary = {"median": middle, "least": min(ratios), "most": max(ratios), "runs": len(ratios), "verdict": verdict}
+    low, middle, high = quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    verdict = "conclusive" if high - low <= _CONCLUSIVE else f"inconclusive: the spread is wider than {_CONCLUSIVE:.0%}"
+    summary = {
+        "without drafts / with drafts, median": round(middle, 4),
+        "quartiles": [round(low, 4), round(high, 4)],
+        "least and most": [round(min(ratios), 4), round(max(ratios), 4)],
+        "runs": len(ratios),
+        "verdict": verdict,
+    }
     print(json.dumps({"summary": summary}))  # noqa: T201
 
 
-def _overhead(
-    options: BenchOptions, service: EngineService, target: TorchTarget, pairs: list[Pair], errors: Console
-) -> None:
-    results = measure_overhead(service, target, pairs[0].before[:1500])
+def _overhead(bench: Bench) -> None:
+    results = measure_overhead(bench.service, bench.loaded.target, bench.pairs[0].before[:1500])
     one = next(result.forward for result in results if result.rows == 1)
     for result in results:
-        share = {**asdict(result), "share_of_one_token_pass": result.outside / one}
-        print(json.dumps(share))  # noqa: T201
+        shares = {
+            "share_of_its_pass": result.outside / result.forward,
+            "share_of_a_pass_of_one_row": result.outside / one,
+        }
+        print(json.dumps({**asdict(result), **shares}))  # noqa: T201
 
 
-_MODES = {"forced": _forced, "unrelated": _unrelated, "overhead": _overhead}
+_MODES = {"free": _contest, "forced": _contest, "unrelated": _unrelated, "overhead": _overhead}
 
 
 def _report(rows: list[Row], as_json: bool) -> None:

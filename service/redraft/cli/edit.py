@@ -22,10 +22,11 @@ from redraft.client.channel import default_socket
 from redraft.client.result import Collector
 from redraft.engine.request import Drafting, DraftMode, EditRequest, Range, Sampling
 from redraft.engine.results import Delta, Source
-from redraft.errors import InvalidRange, MalformedRequest, RedraftError
+from redraft.errors import InvalidRange, MalformedRequest, ModelLoading, RedraftError
 
 DONE, ERROR, CUT, NO_CONNECTION, INTERRUPTED = 0, 1, 3, 4, 130
 
+_LOADING_SECONDS = 600.0  # a large model on a slow disk
 _COLOURS = {Source.TARGET: "green", Source.SELF_COPY: "cyan", Source.DRAFT_MODEL: "magenta", Source.REFERENCE: "blue"}
 
 
@@ -129,6 +130,7 @@ def _client(options: EditOptions, errors: Console) -> Iterator[EditClient]:
     remote = Client(options.server) if options.server else _running_server()
     if remote is not None:
         try:
+            _wait_for_model(remote, errors)
             yield remote
         finally:
             remote.close()
@@ -144,6 +146,15 @@ def _client(options: EditOptions, errors: Console) -> Iterator[EditClient]:
         service.stop()
 
 
+def _wait_for_model(client: EditClient, errors: Console) -> None:
+    """A server that was just started answers before its model is there."""
+    try:
+        client.get_model()
+    except ModelLoading:
+        with errors.status("the server is loading its model …"):
+            client.wait_ready(_LOADING_SECONDS)
+
+
 def _running_server() -> EditClient | None:
     """The local server, if one answers: the file of a dead server's socket may still be there."""
     if not os.environ.get("REDRAFT_SERVER") and not default_socket().exists():
@@ -151,6 +162,8 @@ def _running_server() -> EditClient | None:
     client = Client(default_address(), retries=0)
     try:
         client.get_model()
+    except ModelLoading:
+        return client
     except ConnectionFailed:
         client.close()
         return None

@@ -7,7 +7,6 @@ import errno
 import ipaddress
 import os
 import socket
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,13 +86,15 @@ class EditServer:
             await self._health.set(name, HealthCheckResponse.SERVING)
 
     async def stop(self, grace: float = DEFAULT_GRACE) -> None:
-        """Report NOT_SERVING, refuse new edits with DRAINING, let running ones finish within `grace` seconds, stop."""
+        """Report NOT_SERVING, refuse new edits with DRAINING, let running ones finish within `grace` seconds, stop.
+
+        What is not through by then ends with DRAINING, too.
+        """
         if self._server is None:
             return
-        end = time.monotonic() + grace
         await self._health.enter_graceful_shutdown()
         await self._servicer.drain(grace)
-        await self._server.stop(min(_LAST_WORDS, max(0.0, end - time.monotonic())))
+        await self._server.stop(_LAST_WORDS)
         if self._settings.socket is not None:
             self._settings.socket.unlink(missing_ok=True)
         _log.info("stopped")

@@ -10,9 +10,10 @@ from typing import Any
 
 import grpc
 
+from redraft.engine.results import Failed
 from redraft.errors import Draining, ModelLoading
 from redraft.rpc.backend import Backend
-from redraft.rpc.bridge import running_edit
+from redraft.rpc.bridge import EventQueue, running_edit
 from redraft.rpc.convert import models_to_wire, parse, request_from_wire
 from redraft.rpc.events import EventWriter
 from redraft.rpc.status import translate_errors
@@ -31,6 +32,7 @@ class EditServicer:
         self._backend: Backend | None = None
         self._draining = False
         self._running = 0
+        self._open: set[EventQueue] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -39,12 +41,13 @@ class EditServicer:
         self._backend = backend
 
     async def drain(self, grace: float) -> None:
-        """Take no new edit, and wait until the running ones are through, at most `grace` seconds."""
+        """Take no new edit, let the running ones finish for at most `grace` seconds, and end the rest with DRAINING."""
         self._draining = True
         try:
             await asyncio.wait_for(self._idle.wait(), grace)
         except TimeoutError:
-            return
+            for events in self._open:
+                events.put(Failed(Draining("the server shut down before the edit was through")))
 
     def handler(self) -> grpc.GenericRpcHandler[bytes, Any]:
         """The service's methods for a server, with requests left as bytes."""
@@ -65,8 +68,12 @@ class EditServicer:
             with self._counted():
                 writer = EventWriter(request)
                 async with running_edit(self._ready(), request, _deadline(context)) as events:
-                    async for event in events:
-                        await context.write(writer.response(event))
+                    self._open.add(events)
+                    try:
+                        async for event in events:
+                            await context.write(writer.response(event))
+                    finally:
+                        self._open.discard(events)
 
     async def get_model(self, data: bytes, context: Context) -> pb.GetModelResponse:
         """Say what is served."""
