@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -60,6 +62,41 @@ def test_of_several_at_once_one_builds(tmp_path):
     for thread in threads:
         thread.join()
     assert built == [1]
+
+
+BUILDER = """
+import pathlib, sys, time
+from redraft.model.cache import cached_folder, is_intact
+root, me, other = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+
+def wait_for(path):
+    end = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+def build(folder):
+    with (root / "built").open("a") as log:
+        print(me, file=log)
+    (folder / "a").write_text("one")
+    time.sleep(0.5)  # the other process comes while this folder is half done
+    (folder / "b").write_text("two")
+
+(root / me).touch()
+wait_for(root / other)
+folder = cached_folder("models/x", build, root / "cache")
+print(is_intact(folder), (folder / "a").read_text(), (folder / "b").read_text())
+"""
+
+
+def test_of_two_processes_at_once_one_builds(tmp_path):
+    """A lock that only threads saw would let both build."""
+    commands = [[sys.executable, "-c", BUILDER, str(tmp_path), *names] for names in (("p", "q"), ("q", "p"))]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for command in commands]
+    results = [process.communicate(timeout=60) for process in running]
+    assert [(out, err) for out, err in results] == [(b"True one two\n", b"")] * 2
+    assert (tmp_path / "built").read_text().split() in (["p"], ["q"])
+    assert [path.name for path in (tmp_path / "cache" / "models").iterdir() if path.is_dir()] == ["x"]
 
 
 def test_json_that_is_damaged_is_like_none(tmp_path):

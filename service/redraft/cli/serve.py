@@ -6,6 +6,7 @@ import asyncio
 import signal
 
 from rich.console import Console
+from rich.text import Text
 
 from redraft.cli.logs import log_to_stderr
 from redraft.client import default_socket
@@ -24,7 +25,7 @@ def run_server(settings: Settings) -> int:
     try:
         asyncio.run(_serve(settings, console))
     except (RedraftError, OSError, ValueError) as error:
-        console.print(f"[red]error:[/red] {error}", highlight=False)
+        console.print(Text(f"error: {error}", style="red"), soft_wrap=True)
         return 1
     return 0
 
@@ -42,7 +43,8 @@ async def _serve(settings: Settings, console: Console) -> None:
         service = await asyncio.to_thread(_load, settings)
         await server.set_backend(service)
         host = serve.listen.rpartition(":")[0]
-        console.print(f"serving {service.info().name} on {host}:{server.port}" + (f" and {socket}" if socket else ""))
+        ready = f"serving {service.info().name} on {host}:{server.port}" + (f" and {socket}" if socket else "")
+        console.print(ready, soft_wrap=True, markup=False, highlight=False)  # one line: scripts wait for it
         await stop.wait()
     finally:
         await server.stop(serve.grace)

@@ -6,15 +6,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from jinja2.exceptions import TemplateError
 from transformers import PreTrainedTokenizerBase
 
 from redraft.engine.request import EditRequest, Range, Turn
-from redraft.engine.vocabulary import EncodedText, Vocabulary
+from redraft.engine.vocabulary import EncodedText, IncrementalDecoder, Vocabulary
 from redraft.errors import ModelRefused
 
-PROMPT_VERSION = 1
+PROMPT_VERSION = 2
 """Changes whenever the same request would give another prompt."""
 
 SYSTEM = (
@@ -61,15 +62,24 @@ class Prompter:
         self.vocabulary = Vocabulary(tokenizer)
         self._tokenizer = tokenizer
         self._folds_system = not self._renders_system()
+        self._header, self._lead, self._between = self._opening()
 
     def document(self, text: str) -> EncodedText:
         """The ids with which an output would begin that repeats `text`: those of (assistant header + text)."""
-        header = self._header
-        alone, joined = self.vocabulary.encode(header), self.vocabulary.encode(header + text)
-        count = len(alone.ids)
-        if joined.ids[:count] != alone.ids:  # the text's first characters would merge into the header
-            return self.vocabulary.encode(text)
-        return EncodedText(joined.ids[count:], [end - len(header) for end in joined.ends[count:]])
+        if not text:
+            return EncodedText([], [])
+        before = " " * self.vocabulary.own_spaces + self._header
+        header = self.vocabulary.encode(self._header).ids
+        joined = self.vocabulary.encode_after(before + self._lead, text)
+        count = len(header)
+        if joined.ids[:count] != header:  # the text's first characters would merge into the header
+            return self.vocabulary.encode_after(self._lead, text)
+        return EncodedText(joined.ids[count:], joined.ends[count:])
+
+    def decoder(self) -> IncrementalDecoder:
+        """A decoder of one output: spaces that the tokenizer or the template put before an answer are not its text."""
+        own = 0 if self._header else self.vocabulary.own_spaces
+        return IncrementalDecoder(self.vocabulary, own + len(self._lead))
 
     def build(self, request: EditRequest, emitted: EmittedIds, shown: Range | None = None) -> Prompt:
         """The prompt of a request; with a selection only `shown` of the document (all of it: None) is in it."""
@@ -131,21 +141,30 @@ class Prompter:
     def _tokens(self, rendered: str, texts: list[str], emitted: EmittedIds) -> Iterator[int]:
         """Encode run by run: control tokens come from the template alone, and cut the runs."""
         run: list[str] = []
+        encode = self.vocabulary.encode
         for atom in self._atoms(rendered, texts, emitted):
             if isinstance(atom, str):
                 run.append(atom)
                 continue
-            yield from self.vocabulary.encode("".join(run)).ids
+            yield from encode("".join(run)).ids
             run.clear()
             yield from atom
-        yield from self.vocabulary.encode("".join(run)).ids
+            # Behind spliced ids the run goes on; only a control token begins one.
+            spliced = atom[-1] not in self.vocabulary.control.values()
+            encode = partial(self.vocabulary.encode_after, "") if spliced else self.vocabulary.encode
+        yield from encode("".join(run)).ids
 
     def _atoms(self, rendered: str, texts: list[str], emitted: EmittedIds) -> Iterator[str | Sequence[int]]:
         position = 0
         for match in _PLACEHOLDER.finditer(rendered):
-            yield from self._template_atoms(rendered[position : match.start()])
-            text = texts[int(match[1])]
-            yield emitted(text) or text
+            before, text = rendered[position : match.start()], texts[int(match[1])]
+            ids = emitted(text)
+            if ids and before == self._between:  # an answer: its ids bring the lead with them
+                before = before.removesuffix(self._lead)
+            elif ids and IncrementalDecoder(self.vocabulary, 0).whole(ids) != text:
+                ids = None  # elsewhere the lead would be a space too many
+            yield from self._template_atoms(before)
+            yield ids or text
             position = match.end()
         yield from self._template_atoms(rendered[position:])
 
@@ -153,13 +172,21 @@ class Prompter:
         for piece in self.vocabulary.split_control(text):
             yield [piece] if isinstance(piece, int) else piece
 
-    @property
-    def _header(self) -> str:
-        """The template's text between its last control token (or the user's turn) and the output."""
-        rendered = self._render([_Message("system", SYSTEM), _Message("user", _mark(0))])
-        tail = rendered[rendered.rindex(_mark(0)) + len(_mark(0)) :]
+    def _opening(self) -> tuple[str, str, str]:
+        """header: the template's text between its last control token (or the user's turn) and the output.
+
+        lead: the space that the template puts between header and answer, if it does, as Llama-2's: the model has
+        learned to write it itself. between: all of the template between a user's text and its answer.
+        """
+        asked = [_Message("system", SYSTEM), _Message("user", _mark(0))]
+        tail = self._render(asked).rpartition(_mark(0))[2]
         last = ["", *self.vocabulary.split_control(tail)][-1]
-        return last if isinstance(last, str) else ""
+        try:
+            answered = self._render([*asked, _Message("assistant", _mark(1)), _Message("user", _mark(2))])
+        except TemplateError:
+            answered = ""
+        between = answered.rpartition(_mark(0))[2].partition(_mark(1))[0]
+        return (last if isinstance(last, str) else ""), (" " if between == tail + " " else ""), between
 
 
 _PLACEHOLDER = re.compile("\ue000([0-9]+)\ue001")

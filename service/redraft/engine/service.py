@@ -30,7 +30,6 @@ from redraft.engine.script import Scripts
 from redraft.engine.sequence import Limits, Sequence
 from redraft.engine.shaping import OutputShaper
 from redraft.engine.validation import validate
-from redraft.engine.vocabulary import IncrementalDecoder
 from redraft.errors import DocumentTooLong, Draining, InvalidOption, ModelRefused, RedraftError, UnknownModel
 from redraft.model.base import ModelSpec, Target
 from redraft.model.cache import cache_directory, read_json, write_json
@@ -199,7 +198,7 @@ class EngineService:
             limits=limits,
             drafter=NoDraft() if off else self._drafter(document, references, request.drafting.mode),
             shaper=OutputShaper(request.target_text, request.sampling.stop, request.unwrap, request.preserve_frame),
-            decoder=IncrementalDecoder(self._prompter.vocabulary),
+            decoder=self._prompter.decoder(),
             emit=emit,
             draft_document=document,
             references=references,

@@ -35,15 +35,23 @@ class Vocabulary:
         self.control: dict[str, int] = {token.content: index for index, token in tokenizer.added_tokens_decoder.items()}
         self._strips_right = {token.content for token in tokenizer.added_tokens_decoder.values() if token.rstrip}
         self._control_pattern = _alternatives(self.control)
+        self.own_spaces = _own_spaces(specification)
         self._plain = _without_control_tokens(specification)
         self._pieces = _token_bytes(specification, self.control.values())
-        self._strips_first_space = _strips_first_space(specification.get("decoder"))
         self._check_control_cannot_be_spelt()
 
     def encode(self, text: str) -> EncodedText:
-        """Ids of plain text; whatever looks like a control token in it is encoded as ordinary characters."""
-        encoding = self._plain.encode(text, add_special_tokens=False)
-        return EncodedText(encoding.ids, [end for _, end in encoding.offsets])
+        """Ids of a run of plain text; whatever looks like a control token in it is encoded as ordinary characters.
+
+        A tokenizer that puts a space of its own before every run gets it here, also where the text begins with one:
+        Metaspace would leave it out there, and " a" and "a" would have the same ids.
+        """
+        return self.encode_after(" " * self.own_spaces if text else "", text)
+
+    def encode_after(self, before: str, text: str) -> EncodedText:
+        """Ids of `before + text` as the middle of a run; ends count from where `text` begins, not below 0."""
+        encoding = self._plain.encode(before + text, add_special_tokens=False)
+        return EncodedText(encoding.ids, [max(0, end - len(before)) for _, end in encoding.offsets])
 
     def split_control(self, text: str) -> Iterable[str | int]:
         """Cut a template's own text at its control tokens: plain pieces as str, control tokens as ids."""
@@ -63,13 +71,8 @@ class Vocabulary:
         return self._pieces.get(token, b"")
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a whole output."""
-        decoder = IncrementalDecoder(self)
-        return "".join([*(decoder.feed(token) for token in ids), decoder.flush()])
-
-    @property
-    def strips_first_space(self) -> bool:
-        return self._strips_first_space
+        """The text of a whole run, the inverse of `encode`."""
+        return IncrementalDecoder(self).whole(ids)
 
     def _check_control_cannot_be_spelt(self) -> None:
         control = set(self.control.values())
@@ -81,22 +84,24 @@ class Vocabulary:
 class IncrementalDecoder:
     """Token ids -> text, a token at a time; bytes of an unfinished character are held until it is complete."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, spaces: int | None = None) -> None:
+        """spaces: so many first spaces, where they are there, are not text; None: those that `encode` adds."""
         self._vocabulary = vocabulary
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._strip = vocabulary.strips_first_space
+        self._spaces = self._left = vocabulary.own_spaces if spaces is None else spaces
 
     def feed(self, token: int) -> str:
         """The characters that this token completes; may be empty."""
         piece = self._vocabulary.bytes_of(token)
-        if self._strip and piece:
-            self._strip = False
+        while self._left and piece:
+            self._left = self._left - 1 if piece.startswith(b" ") else 0
             piece = piece.removeprefix(b" ")
         return self._utf8.decode(piece)
 
     def whole(self, ids: Sequence[int]) -> str:
         """The text of a whole output of the same vocabulary, whatever was fed here."""
-        return self._vocabulary.decode(ids)
+        decoder = IncrementalDecoder(self._vocabulary, self._spaces)
+        return "".join([*map(decoder.feed, ids), decoder.flush()])
 
     def flush(self) -> str:
         """What an output that ends inside a character leaves behind: a replacement character, or nothing."""
@@ -109,17 +114,18 @@ def _alternatives(words: Iterable[str]) -> re.Pattern[str]:
 
 
 def _without_control_tokens(specification: dict[str, Any]) -> Tokenizer:
-    """The same tokenizer that knows no added token: for text that must stay text."""
+    """The same tokenizer that knows no added token, for text that must stay text, and puts no space first."""
     plain = {**specification, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    _never_prepend(plain.get("pre_tokenizer"))
+    for part in _parts(plain.get("pre_tokenizer"), "pretokenizers"):
+        if part.get("type") == "Metaspace":
+            part["prepend_scheme"] = "never"
+    plain["normalizer"] = _never_prepend(plain.get("normalizer"))
     return Tokenizer.from_str(json.dumps(plain))
 
 
-def _never_prepend(pre_tokenizer: Any) -> None:
-    """A run of text after a control token is not the first of its prompt, so it gets no leading space."""
-    for part in _parts(pre_tokenizer, "pretokenizers"):
-        if part.get("type") == "Metaspace" and part.get("prepend_scheme") == "first":
-            part["prepend_scheme"] = "never"
+def _never_prepend(normalizer: Any) -> Any:
+    kept = [part for part in _parts(normalizer, "normalizers") if part.get("type") != "Prepend"]
+    return {"type": "Sequence", "normalizers": kept} if kept else None
 
 
 def _parts(node: Any, children: str) -> list[dict[str, Any]]:
@@ -128,10 +134,15 @@ def _parts(node: Any, children: str) -> list[dict[str, Any]]:
     return list(node.get(children, [])) if node.get("type") == "Sequence" else [node]
 
 
-def _strips_first_space(decoder: Any) -> bool:
-    parts = _parts(decoder, "decoders")
-    metaspace = any(p.get("type") == "Metaspace" and p.get("prepend_scheme") != "never" for p in parts)
-    return metaspace or any(p.get("type") == "Strip" and p.get("start", 0) > 0 for p in parts)
+def _own_spaces(specification: dict[str, Any]) -> int:
+    """How many spaces the tokenizer puts before a run of text that follows a control token: 1 or 0.
+
+    The scheme "first" puts one before the first run of all, which in a prompt is a control token's or the template's.
+    """
+    metaspaces = _parts(specification.get("pre_tokenizer"), "pretokenizers")
+    always = any(p.get("type") == "Metaspace" and p.get("prepend_scheme") == "always" for p in metaspaces)
+    normalizers = _parts(specification.get("normalizer"), "normalizers")
+    return int(always or any(p.get("type") == "Prepend" for p in normalizers))
 
 
 def _token_bytes(specification: dict[str, Any], control: Iterable[int]) -> dict[int, bytes]:
