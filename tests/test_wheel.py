@@ -98,5 +98,7 @@ def test_help_works_from_the_unpacked_wheel_and_is_light(unpacked, tmp_path):
 
 
 def test_the_shipped_prior_is_found_in_the_wheel(unpacked, tmp_path):
-    code = "from redraft.drafting.survival import shipped_prior; print(len(shipped_prior()) > 0)"
+    code = (
+        "from redraft.drafting.learned import Learned as L; print(L.shipped().survival.survival('copy/8/3/0')[1] > 0.9)"
+    )
     assert run_from(unpacked, tmp_path, "-c", code) == "True\n"

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from redraft.drafting.alignment import Alignment
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft
-from redraft.drafting.compose import Candidate, ComposedDrafter, Planner
+from redraft.drafting.compose import ComposedDrafter
+from redraft.drafting.confidence import FAMILIES, SIZE, Confidence, Seen
 from redraft.drafting.guard import SHARE, SPARE, Guard
+from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve, allocate, cost_to_break
-from redraft.drafting.survival import Hindsight, SurvivalTable, shipped_prior
+from redraft.drafting.planner import Candidate, Planner
+from redraft.drafting.replacements import Replacements
+from redraft.drafting.survival import Hindsight, SurvivalTable
 from redraft.engine.results import Source
 from redraft.replay.peers import PromptLookup, SuffixDecoding
 from redraft.replay.simulate import play
@@ -23,7 +30,7 @@ DOCUMENT = list(range(10, 210))
 
 
 def planner(curve=FLAT):
-    return Planner(SurvivalTable(shipped_prior()), curve)
+    return Planner(Learned.shipped(), curve)
 
 
 def replay(document, output, curve=FLAT):
@@ -43,7 +50,7 @@ def test_alignment_finds_its_way_back(output, at):
     alignment = Alignment(DOCUMENT)
     for token in output:
         alignment.observe(token)
-    best = alignment.places()[0]
+    best = alignment.places(0)[0]
     assert best.copying
     assert (best.position, best.probability > 0.9) == (at, True)
 
@@ -130,15 +137,79 @@ def test_hindsight_scores_chains_that_were_never_proposed():
     assert "c" not in learned  # the edit's end censors
 
 
-def test_learned_counts_survive_a_restart():
-    table = SurvivalTable(shipped_prior())
+def test_what_was_learned_survives_a_restart():
+    learned, features = Learned.shipped(), seen().features()
     for _ in range(100):
-        table.learn("copy/1/1/1", 3, failed=True)
-    again = SurvivalTable(shipped_prior())
-    again.restore(table.to_json())
-    assert np.array_equal(again.survival("copy/1/1/1"), table.survival("copy/1/1/1"))
-    with pytest.raises(ValueError, match="survival counts"):
-        again.restore({"x": [[1.0], [1.0]]})
+        learned.survival.learn("copy/1/1/1", 3, failed=True)
+        learned.confidence.learn(0.5, features, right=True)
+    again = Learned.shipped()
+    again.restore(json.loads(json.dumps(learned.to_json())))
+    assert np.array_equal(again.survival.survival("copy/1/1/1"), learned.survival.survival("copy/1/1/1"))
+    expected = learned.confidence.probability(0.5, features)
+    assert again.confidence.probability(0.5, features) == pytest.approx(expected, abs=0.01)
+    broken = {"survival": {"x": [[1.0], [1.0]]}, "confidence": [0.0] * SIZE}
+    for damaged in ({}, broken, {"survival": {}, "confidence": [1]}):
+        with pytest.raises((KeyError, ValueError)):
+            again.restore(damaged)
+
+
+def seen(**changes):
+    return replace(Seen("copy", 0.7, True, 2, 1.0, seconded=0, often=3, pair=0, gap=1, skipped=1, run=1), **changes)
+
+
+@given(
+    st.sampled_from(FAMILIES), st.floats(0, 1), st.sampled_from([None, True, False]),
+    st.integers(0, 99), st.integers(-9999, 9999),
+)  # fmt: skip
+def test_every_group_has_a_feature_of_its_own(family, probability, looked_up, match, skipped):
+    features = seen(
+        family=family, probability=probability, looked_up=looked_up, match=match, skipped=skipped, gap=match
+    ).features()
+    assert len(set(features)) == len(features)
+    assert all(0 <= feature < SIZE for feature in features)
+
+
+def test_confidence_learns_what_tells_right_from_wrong():
+    confidence, dice = Confidence(), np.random.default_rng(1)
+    for _ in range(3000):
+        seconded = bool(dice.integers(2))
+        features = seen(looked_up=seconded).features()
+        right = dice.random() < (0.8 if seconded else 0.3)
+        confidence.learn(confidence.probability(0.5, features), features, right)
+    assert confidence.probability(0.5, seen(looked_up=True).features()) == pytest.approx(0.8, abs=0.08)
+    assert confidence.probability(0.5, seen(looked_up=False).features()) == pytest.approx(0.3, abs=0.08)
+    assert Confidence().probability(0.25, seen().features()) == pytest.approx(0.25)
+
+
+def test_a_rename_is_proposed_where_the_old_name_comes_again():
+    old, new = [501, 502], [601, 602, 603]
+    parts = [DOCUMENT[start : start + 20] for start in range(0, 200, 20)]
+    document = [token for part in parts for token in (*part, *old)]
+    output = [token for part in parts for token in (*part, *new)]
+    renamed = replay(document, output)
+    assert len(renamed.drafted) <= 16  # ten renames of three tokens: 30 passes without the memory and without lookup
+    assert renamed.accepted[-1] > 40  # in the end several renames are gone through at once
+
+
+def test_a_replacement_that_was_not_repeated_is_given_up():
+    table = Learned.shipped().survival
+    assert table.survival("swap/3/0/1/1")[1] > 0.5 > table.survival("swap/0/3/1/1")[1]
+
+
+def test_replacements_are_told_from_where_tokens_were_copied():
+    document = [1, 2, 3, 9, 1, 2, 3, 8, 1, 2, 3]
+    replacements = Replacements(
+        document, {token: [i for i, t in enumerate(document) if t == token] for token in document}
+    )
+    for token, origin in ((1, 0), (7, None), (3, 2), (9, 3), (1, 4)):
+        assert replacements.observe(token, origin) is None
+    assert [(position, found.new) for position, found in replacements.sites(5, 11)] == [(5, (7,)), (9, (7,))]
+    assert replacements.observe(7, None).repeated
+    assert replacements.observe(3, 6) is None
+    for token, origin in ((8, 7), (1, 8)):
+        replacements.observe(token, origin)
+    met = replacements.observe(2, 9)
+    assert (met.kind, met.repeated) == ("swap/1/0/0/1", False)
 
 
 @pytest.mark.parametrize("make", [lambda d: PromptLookup(), lambda d: SuffixDecoding(d)])
@@ -153,7 +224,7 @@ def test_drafts_are_shorter_where_edits_share_the_pass():
     """Where a full pass is bound by arithmetic an undrafted token costs as little as a drafted one."""
     bound = planner(CostCurve(((1, 1.0), (8, 1.2), (64, 8.0), (256, 32.0))))
     candidate = Candidate("copy/1/0/4", tuple(range(60)), Source.DOCUMENT, 0, False)  # just found its way back
-    alone = bound.best_length(bound.draft(candidate, 60))[0]
+    alone = bound.best_length(bound.draft(candidate, 0.7, 60))[0]
     bound.share_among(8)
     assert bound.costs[0] == pytest.approx(1.2 / 8)
-    assert bound.best_length(bound.draft(candidate, 60))[0] < alone
+    assert bound.best_length(bound.draft(candidate, 0.7, 60))[0] < alone

@@ -232,14 +232,14 @@ def test_what_was_learned_outlives_the_server(tmp_path):
     first = service_module.EngineService(model, SchedulerLimits(), survival=kept)
     first.start()
     run(first, edit("some words here " * 5))
-    learned = first._planner.table.to_json()
+    learned = first._planner.learned.to_json()
     first.stop()
     second = service_module.EngineService(model, SchedulerLimits(), survival=kept)
-    assert learned
-    assert second._planner.table.to_json() == learned
+    assert learned["survival"]
+    assert second._planner.learned.to_json() == learned
     kept.write_text("{broken")
     third = service_module.EngineService(model, SchedulerLimits(), survival=kept)
-    assert third._planner.table.to_json() == {}
+    assert third._planner.learned.to_json()["survival"] == {}
 
 
 def test_a_failing_step_ends_the_edits_and_the_next_one_runs(monkeypatch):

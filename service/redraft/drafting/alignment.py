@@ -38,14 +38,16 @@ class Alignment:
     def __init__(self, document: Sequence[int], at_start: bool = True) -> None:
         """document: token ids; at_start: the output is assumed to begin with its first, else anywhere."""
         self._document = list(document)
-        self._places: dict[int, list[int]] = defaultdict(list)
+        self.occurrences: dict[int, list[int]] = {}
         for position, token in enumerate(self._document):
-            self._places[token].append(position)
+            self.occurrences.setdefault(token, []).append(position)
         self._seen = Counter(self._document)
         self._total = len(self._document)
         self._copying: dict[int, float] = {0: 1.0} if at_start else {}
         self._gaps: dict[int, float] = {} if at_start else {0: 1.0}
         self.matched = 0  # tokens since the last re-sync
+        self.skipped = 0  # document tokens left out at the last re-sync; negative: it jumped back
+        self._last = -1  # document position of the token copied last
         self.breaks = 0
         self.emitted = 0
 
@@ -79,17 +81,30 @@ class Alignment:
         self._total += 1
         self.emitted += 1
         self.matched += 1
+        self._last = place
         return place
 
-    def places(self) -> list[Place]:
-        """The likeliest places for the next token, best first: one to copy from, or some to resume at."""
+    @property
+    def is_sure(self) -> bool:
+        """Whether there is hardly a doubt about where the output is being copied from."""
+        return self._continuing()[1] > 0.95
+
+    def places(self, gap: int) -> list[Place]:
+        """The likeliest places for the next token, best first: one to copy from, or some to resume at.
+
+        gap: tokens emitted since the last copied one; as many as that are often what a substitution leaves out.
+        """
         continuing = self._continuing()
         found = [Place(*continuing, True)] if continuing[1] > 0.05 else []
+        if 0.05 < continuing[1] < 0.9 and len(self._copying) > 1:
+            second = sorted(self._copying.items(), key=lambda item: -item[1])[1]
+            if second[1] > 0.05:
+                found.append(Place(*second, True))
         if continuing[1] < 0.8 and self._gaps:
             began, probability = max(self._gaps.items(), key=lambda item: item[1])
             found += [
                 Place(began + skipped, probability, False, skipped)
-                for skipped in (0, 1, 2)
+                for skipped in sorted({0, 1, 2, gap})
                 if began + skipped < len(self._document)
             ]
         return found
@@ -106,12 +121,15 @@ class Alignment:
         follows = before[1] >= 0.5 and before[0] + 1 == now[0]
         self.breaks += self.matched > 0 and not follows
         self.matched = self.matched + 1 if follows else 1
-        return now[0] - 1
+        if not follows:
+            self.skipped = now[0] - 1 - (self._last + 1)
+        self._last = now[0] - 1
+        return self._last
 
     def _arrivals(self, token: int) -> dict[int, float]:
         """Weight of having just copied document[c] == token, keyed by c + 1."""
         arrivals: dict[int, float] = defaultdict(float)
-        places = self._places.get(token, [])
+        places = self.occurrences.get(token, [])
         if not places:
             return arrivals
         for place, probability in self._copying.items():

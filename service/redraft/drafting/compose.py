@@ -6,83 +6,33 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from redraft.drafting.alignment import Alignment, Place
-from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Floats, Verdict
+from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Verdict
+from redraft.drafting.classes import COUNT as CLASSES
+from redraft.drafting.confidence import Seen
 from redraft.drafting.guard import Guard
-from redraft.drafting.length import CostCurve, cost_to_break, remaining_cost
-from redraft.drafting.lookup import Lookup
-from redraft.drafting.survival import Hindsight, SurvivalTable
+from redraft.drafting.lookup import Continuation, Lookup
+from redraft.drafting.planner import Candidate, Chance, Planner
+from redraft.drafting.replacements import Replacements
+from redraft.drafting.survival import Hindsight
 from redraft.engine.results import Source
 
 _RUNS = (1, 2, 3, 5, 9, 17, 33, 80)
 _GAPS = (2, 3, 4, 7)
-_MATCHES = (3, 4, 6, 9, 16)
+_MATCHES = (2, 3, 4, 6, 9, 16)
+_AGREEMENT = (0.5, 0.99)
 _CONFIDENCE = (0.5, 0.8, 0.95)
-_RATES = (0.004, 0.01, 0.025, 0.06)
+_RATES = (0.003, 0.006, 0.012, 0.02, 0.035, 0.06)
+_SURE_RUN = 5  # tokens of a sure copy after which nothing else is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A chain that could be proposed, and its kind for the survival table."""
+class _Judged:
+    """A candidate of the pass to come: what was thought of its first token, and why."""
 
-    kind: str
-    chain: tuple[int, ...]
-    source: Source
-    origin: int | None
-    ends: bool  # its last token ends the output
-
-
-class Planner:
-    """What a draft of each kind is worth on this device and at this load; shared by all edits."""
-
-    def __init__(self, table: SurvivalTable, curve: CostCurve) -> None:
-        self.table = table
-        self._curve = curve
-        self._rows = 1
-        self._to_break: dict[tuple[str, int], tuple[Floats, Floats]] = {}
-
-    @property
-    def curve(self) -> CostCurve:
-        """Cost of a whole pass by its tokens."""
-        return self._curve
-
-    @curve.setter
-    def curve(self, curve: CostCurve) -> None:
-        self._curve = curve
-        self._to_break.clear()
-
-    def share_among(self, edits: int) -> None:
-        """Plan for passes that so many edits share: the more they are, the less a token costs that is not drafted."""
-        self._rows = max(1, edits)
-
-    @property
-    def costs(self) -> Floats:
-        """float64[MAX_DRAFT + 1]: one edit's share of a pass, by its draft tokens, if the others draft as many."""
-        return self._curve.shared_costs(self._rows, MAX_DRAFT)
-
-    def draft(self, candidate: Candidate, limit: int) -> Draft:
-        """The candidate with survival and value of every token, in units of a one-token pass."""
-        survival, to_break = self._known(candidate.kind)
-        length = len(candidate.chain)
-        left = remaining_cost(survival, to_break, self.costs, length, candidate.ends)
-        alive = survival[1 : length + 1]
-        value = (left[:-1] - left[1:]) / np.maximum(alive, 1e-12)
-        return Draft(candidate.chain, min(limit, length), candidate.source, candidate.origin, alive, value)
-
-    def best_length(self, draft: Draft) -> tuple[int, float]:
-        """The length at which the draft saves most in a pass of its own, and what it then saves net."""
-        gains = np.cumsum(draft.survival * draft.value) - (self.costs[1 : len(draft.candidate) + 1] - self.costs[0])
-        best = int(np.argmax(gains)) if len(gains) else 0
-        return (best + 1, float(gains[best])) if len(gains) and gains[best] > 0 else (0, 0.0)
-
-    def _known(self, kind: str) -> tuple[Floats, Floats]:
-        survival = self.table.survival(kind)
-        known = self._to_break.get((kind, self._rows))
-        if known is None or known[0] is not survival:
-            known = self._to_break[kind, self._rows] = (survival, cost_to_break(survival, self.costs))
-        return known
+    first: int
+    probability: float
+    features: list[int]
 
 
 class ComposedDrafter:
@@ -96,24 +46,29 @@ class ComposedDrafter:
         references: Sequence[list[int]] = (),
         own_text: bool = True,
     ) -> None:
-        """references: further texts to draft from; own_text: whether the output's own n-grams may draft, too."""
+        """references: further texts to draft from; own_text: whether n-grams of output and document may draft, too."""
         self._chain = (*document, end_token)
         self._alignment = Alignment(document)
-        self._lookup = Lookup()
+        self._lookup = Lookup(document)
+        self._replacements = Replacements(document, self._alignment.occurrences)
         self._references = [(text, Alignment(text, at_start=False)) for text in references]
-        self._hindsight = Hindsight(planner.table)
+        self._hindsight = Hindsight(planner.learned.survival)
         self._planner = planner
         self._own_text = own_text
         self._guard = Guard()
+        self._judged: list[_Judged] = []
+        self._last = end_token  # emitted last; before the first it stands for the beginning
         self._gap = 0  # tokens since the last one that was copied
+        self._last_gap = 0  # length of the last gap that ended
         self.origins: Sequence[int | None] = ()
 
     def propose(self, view: DraftView, limit: int) -> Draft:
         """See `Drafter.propose`; what was emitted came through `observe`."""
         best, length, most = EMPTY, 0, 0.0
-        for candidate in self._candidates():
-            self._hindsight.candidate(candidate.kind, candidate.chain)
-            draft = self._planner.draft(candidate, limit)
+        self._judged.clear()
+        for candidate, first in self._with_confidence():
+            self._hindsight.candidate(candidate.kind, candidate.plain)
+            draft = self._planner.draft(candidate, first, limit)
             best_length, gain = self._planner.best_length(draft)
             if gain > most:
                 best, length, most = draft, best_length, gain
@@ -132,50 +87,126 @@ class ComposedDrafter:
         """See `Drafter.observe`."""
         self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs)
         self._hindsight.observe(verdict.emitted)
+        for judged in self._judged:
+            right = judged.first == verdict.emitted[0]
+            self._planner.learned.confidence.learn(judged.probability, judged.features, right)
         self._lookup.observe(verdict.emitted)
-        origins: list[int | None] = []
-        for token in verdict.emitted:
-            origin = self._alignment.observe(token)
-            self._gap = 0 if origin is not None else self._gap + 1
-            origins.append(origin)
-        self.origins = origins
+        self.origins = [self._follow(token) for token in verdict.emitted]
         for _, alignment in self._references:
             for token in verdict.emitted:
                 alignment.observe(token)
 
-    def _candidates(self) -> Iterator[Candidate]:
-        rate = self._rate()
-        sure = False
-        for place in self._alignment.places():
-            sure = sure or (place.copying and place.probability > 0.95)
-            yield self._from_document(place, rate)
-        if not sure:
-            yield from self._from_references()
-        if not self._own_text or (sure and self._alignment.matched > _RUNS[3]):
-            return
-        length, start = self._lookup.best()
-        if length:
-            kind = f"self/{bisect_right(_MATCHES, length)}/{int(sure)}"
-            yield Candidate(kind, self._lookup.continuation(start, MAX_DRAFT), Source.SELF_COPY, None, False)
+    def _follow(self, token: int) -> int | None:
+        """Take in one emitted token; returns the document token that it was copied from."""
+        self._last = token
+        origin = self._alignment.observe(token)
+        met = self._replacements.observe(token, origin)
+        if met is not None:
+            self._planner.learned.survival.learn(met.kind, int(met.repeated), failed=not met.repeated)
+        if origin is None:
+            self._gap += 1
+        elif self._gap:
+            self._last_gap, self._gap = self._gap, 0
+        return origin
 
-    def _from_references(self) -> Iterator[Candidate]:
+    def _with_confidence(self) -> Iterator[tuple[Candidate, float]]:
+        """The candidates, each with the probability that its first token is right."""
+        found = self._lookup.best() if self._looks_further else None
+        candidates = [(candidate, place) for candidate, place in self._candidates(found) if candidate.chain]
+        firsts = [candidate.chain[0] for candidate, _ in candidates]
+        looked_up = self._lookup.first(found) if found is not None else None
+        for candidate, probability in candidates:
+            first = candidate.chain[0]
+            run = self._alignment.matched if not self._gap else 0
+            seen = Seen(
+                family=candidate.kind.partition("/")[0],
+                probability=probability,
+                looked_up=None if looked_up is None else looked_up == first,
+                match=found.length if found is not None else 0,
+                agreement=found.agreement if found is not None else 0.0,
+                seconded=firsts.count(first) - 1,
+                often=len(self._alignment.occurrences.get(first, ())),
+                pair=self._planner.class_of(self._last) * CLASSES + self._planner.class_of(first),
+                gap=self._gap or self._last_gap,
+                skipped=self._alignment.skipped,
+                run=run,
+            )
+            features = seen.features()
+            estimate = self._planner.first_survives(candidate.kind)
+            chance = self._planner.learned.confidence.probability(estimate, features)
+            self._judged.append(_Judged(first, chance, features))
+            yield candidate, chance
+
+    @property
+    def _looks_further(self) -> bool:
+        """Whether n-grams are worth a look: not inside a sure copy that has gone on for a while."""
+        return self._own_text and not (self._alignment.is_sure and self._alignment.matched > _SURE_RUN)
+
+    def _candidates(self, found: Continuation | None) -> Iterator[tuple[Candidate, float]]:
+        """What could be proposed, and how probable the alignment holds its place (1 for the lookup's)."""
+        rate = self._rate()
+        for place in self._alignment.places(self._gap):
+            yield self._from_document(place, rate), place.probability
+        yield from self._from_replacement()
+        if not self._alignment.is_sure:
+            yield from self._from_references()
+        if found is not None:
+            own = self._lookup.is_own(found)
+            agreed = bisect_right(_AGREEMENT, found.agreement)
+            kind = f"self/{int(own)}/{bisect_right(_MATCHES, found.length)}/{agreed}/{int(self._alignment.is_sure)}"
+            source = Source.SELF_COPY if own else Source.DOCUMENT
+            yield Candidate(kind, self._lookup.chain(found, MAX_DRAFT), source, None, False), 1.0
+
+    def _from_replacement(self) -> Iterator[tuple[Candidate, float]]:
+        """The rest of a replacement that has begun, and the document behind what it replaces."""
+        under_way = self._replacements.under_way()
+        if under_way is None:
+            return
+        rest, goes_on, known = under_way
+        kind = f"swapping/{min(3, len(known.new) - len(rest))}/{min(2, known.repeated)}/{min(2, known.kept)}"
+        tail, chances = self._with_replacements(goes_on)
+        chain = (*rest, *tail)[:MAX_DRAFT]
+        shifted = tuple(Chance(chance.index + len(rest), chance.kind, chance.taken) for chance in chances)
+        fitting = tuple(chance for chance in shifted if chance.index < len(chain))
+        yield Candidate(kind, chain, Source.SELF_COPY, None, chain[-1:] == self._chain[-1:], fitting), 1.0
+
+    def _from_references(self) -> Iterator[tuple[Candidate, float]]:
         for text, alignment in self._references:
-            for place in alignment.places():
+            for place in alignment.places(0):
                 if place.copying and alignment.matched:
                     run = bisect_right(_RUNS, alignment.matched)
                     kind = f"ref/{run}/{bisect_right(_CONFIDENCE, place.probability)}"
                     chain = tuple(text[place.position : place.position + MAX_DRAFT])
-                    yield Candidate(kind, chain, Source.REFERENCE, None, False)
+                    yield Candidate(kind, chain, Source.REFERENCE, None, False), place.probability
 
     def _from_document(self, place: Place, rate: str) -> Candidate:
-        chain = self._chain[place.position : place.position + MAX_DRAFT]
         if place.copying:
             run = bisect_right(_RUNS, self._alignment.matched)
             kind = f"copy/{run}/{bisect_right(_CONFIDENCE, place.probability)}/{rate}"
         else:
-            kind = f"gap/{bisect_right(_GAPS, self._gap)}/{place.skipped}/{rate}"
-        ends = place.position + len(chain) == len(self._chain)
-        return Candidate(kind, chain, Source.DOCUMENT, place.position, ends)
+            kind = f"gap/{bisect_right(_GAPS, self._gap)}/{min(place.skipped, 3)}/{rate}"
+        chain, chances = self._with_replacements(place.position)
+        return Candidate(kind, chain, Source.DOCUMENT, place.position, chain[-1:] == self._chain[-1:], chances)
+
+    def _with_replacements(self, start: int) -> tuple[tuple[int, ...], tuple[Chance, ...]]:
+        """The document from `start` on, with the replacements that are likely to happen again."""
+        end = min(len(self._chain) - 1, start + MAX_DRAFT)
+        chain: list[int] = []
+        chances: list[Chance] = []
+        position = start
+        for site, replacement in self._replacements.sites(start, end):
+            kind = replacement.kind
+            taken = self._planner.first_survives(kind) > 0.5
+            if not taken:
+                continue
+            chain += self._chain[position:site]
+            chances.append(Chance(len(chain), kind, taken))
+            chain += replacement.new if taken else replacement.old
+            position = site + len(replacement.old)
+        if not chances:
+            return self._chain[start : start + MAX_DRAFT], ()
+        chain += self._chain[position : position + MAX_DRAFT]
+        return tuple(chain[:MAX_DRAFT]), tuple(chance for chance in chances if chance.index < MAX_DRAFT)
 
     def _rate(self) -> str:
         """How broken this document has been so far."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 import numpy as np
 
@@ -62,7 +60,11 @@ class SurvivalTable:
 
     def to_json(self) -> dict[str, list[list[float]]]:
         """Learned counts, for the server to save."""
-        return {kind: [h.trials.tolist(), h.failures.tolist()] for kind, h in sorted(self._learned.items())}
+        return _hazards_to_json(self._learned)
+
+    def prior_to_json(self) -> dict[str, list[list[float]]]:
+        """The prior's counts, to be shipped."""
+        return _hazards_to_json(self._prior)
 
     def restore(self, saved: Mapping[str, list[list[float]]]) -> None:
         """Take back what `to_json` gave. Raises ValueError if it is of another shape."""
@@ -79,6 +81,10 @@ class SurvivalTable:
         return np.concatenate([[1.0], np.cumprod(1.0 - hazard[_BUCKET])])
 
 
+def _hazards_to_json(hazards: Mapping[str, Hazards]) -> dict[str, list[list[float]]]:
+    return {kind: [h.trials.tolist(), h.failures.tolist()] for kind, h in sorted(hazards.items())}
+
+
 def hazards_from_json(saved: Mapping[str, list[list[float]]]) -> dict[str, Hazards]:
     """Counts by kind from JSON. Raises ValueError if they are of another shape."""
     result = {}
@@ -88,12 +94,6 @@ def hazards_from_json(saved: Mapping[str, list[list[float]]]) -> dict[str, Hazar
             raise ValueError(f"survival counts of {kind!r} have {trials.shape}, not {_DEPTHS.shape}")
         result[kind] = Hazards(trials, failures)
     return result
-
-
-def shipped_prior() -> dict[str, Hazards]:
-    """Counts fitted on real edits by `python -m redraft.replay.fit`, as package data."""
-    text = files("redraft.drafting").joinpath("data/survival.json").read_text(encoding="utf-8")
-    return hazards_from_json(json.loads(text))
 
 
 @dataclass(slots=True)

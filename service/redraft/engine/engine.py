@@ -8,8 +8,8 @@ from collections.abc import Sequence as Seq
 import torch
 
 from redraft.drafting.base import EMPTY, Draft, Verdict
-from redraft.drafting.compose import Planner
 from redraft.drafting.length import allocate
+from redraft.drafting.planner import Planner
 from redraft.engine import spans
 from redraft.engine.accept import Acceptance, accept
 from redraft.engine.cost import LiveCost

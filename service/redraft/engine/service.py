@@ -16,8 +16,10 @@ from traceback import format_tb
 import structlog
 
 from redraft.drafting.base import MAX_DRAFT, NoDraft
-from redraft.drafting.compose import ComposedDrafter, Planner
-from redraft.drafting.survival import SurvivalTable, shipped_prior
+from redraft.drafting.classes import classes_of
+from redraft.drafting.compose import ComposedDrafter
+from redraft.drafting.learned import Learned
+from redraft.drafting.planner import Planner
 from redraft.engine.cost import LiveCost
 from redraft.engine.engine import Engine
 from redraft.engine.memory import EmittedTexts
@@ -81,7 +83,7 @@ class EngineService:
         self_check(model.target)
         self._cost = LiveCost(cost or measured_cost(model.target))
         scheduler = Scheduler(limits, model.target.slots)
-        self._planner = Planner(SurvivalTable(shipped_prior()), self._cost.curve)
+        self._planner = Planner(Learned.shipped(), self._cost.curve, classes_of(self._prompter.vocabulary.texts()))
         self._survival_file = survival
         self._restore_survival()
         self._emitted = EmittedTexts()
@@ -160,8 +162,9 @@ class EngineService:
         """Go on learning where the last server stopped; a damaged file is like none."""
         saved = read_json(self._survival_file) if self._survival_file else None
         try:
-            self._planner.table.restore(saved if isinstance(saved, dict) else {})
-        except (TypeError, ValueError):
+            if saved is not None:
+                self._planner.learned.restore(saved if isinstance(saved, dict) else {})
+        except (KeyError, TypeError, ValueError):
             _log.warning("survival_file_ignored", path=str(self._survival_file))
 
     def _save_learned(self) -> None:
@@ -170,7 +173,7 @@ class EngineService:
         if self._survival_file is None:
             return
         try:
-            write_json(self._survival_file, self._planner.table.to_json())
+            write_json(self._survival_file, self._planner.learned.to_json())
         except OSError as error:
             _log.warning("survival_not_saved", error=type(error).__name__)
 

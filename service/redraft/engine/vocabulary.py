@@ -70,6 +70,10 @@ class Vocabulary:
         """The UTF-8 bytes that a token stands for; control tokens and unknown ids stand for none."""
         return self._pieces.get(token, b"")
 
+    def texts(self) -> list[str]:
+        """The text of every token by id; "" for control tokens and gaps, replacement characters for broken bytes."""
+        return [self.bytes_of(token).decode("utf-8", "replace") for token in range(max(self._pieces, default=-1) + 1)]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a whole run, the inverse of `encode`."""
         return IncrementalDecoder(self).whole(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +12,13 @@ import numpy as np
 import typer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from redraft.drafting.compose import ComposedDrafter, Planner
+from redraft.drafting.classes import classes_of
+from redraft.drafting.compose import ComposedDrafter
+from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
-from redraft.drafting.survival import Hazards, SurvivalTable
+from redraft.drafting.planner import Planner
+from redraft.drafting.survival import Hazards
+from redraft.engine.vocabulary import Vocabulary
 from redraft.replay.pairs import Pair, read_pairs
 from redraft.replay.simulate import play
 
@@ -31,18 +35,21 @@ def read_curve(path: Path) -> CostCurve:
         raise ValueError(f"{path}: not a cost curve ({error!r})") from error
 
 
-def fit(pairs: list[tuple[list[int], list[int]]], end: int, curves: Iterable[CostCurve]) -> dict[str, Hazards]:
-    """Counts by kind, from playing every (document, output) on every curve, capped and with a prior a family."""
+def fit(
+    pairs: list[tuple[list[int], list[int]]], end: int, curves: Iterable[CostCurve], classes: Sequence[int] | None
+) -> Learned:
+    """What is learned from playing every (document, output) on every curve: counts capped, with a prior a family."""
     prior: dict[str, Hazards] = {}
+    weights: list[float] | None = None
     curves = list(curves)
     for _ in range(_PASSES):
-        table = SurvivalTable(prior)
+        learned = Learned(prior, weights)
         for curve in curves:
-            planner = Planner(table, curve)
+            planner = Planner(learned, curve, classes)
             for document, output in pairs:
                 play(ComposedDrafter(document, end, planner), document, output, end, curve)
-        prior = _capped(dict(table.counts()))
-    return prior
+        prior, weights = _capped(dict(learned.survival.counts())), learned.confidence.weights
+    return Learned(prior, weights)
 
 
 def _capped(counts: dict[str, Hazards]) -> dict[str, Hazards]:
@@ -65,10 +72,11 @@ def main(
     curve: Annotated[list[Path], typer.Option(help="Cost curve file; may be given more than once.")],
 ) -> None:
     """Print the fitted prior as JSON."""
-    encode = AutoTokenizer.from_pretrained(tokenizer)
+    vocabulary = Vocabulary(encode := AutoTokenizer.from_pretrained(tokenizer))
     played = [_ids(encode, pair) for path in pairs for pair in read_pairs(path)]
-    prior = fit(played, int(encode.eos_token_id), [read_curve(path) for path in curve])
-    json.dump({kind: [h.trials.tolist(), h.failures.tolist()] for kind, h in prior.items()}, sys.stdout, indent=0)
+    curves = [read_curve(path) for path in curve]
+    learned = fit(played, int(encode.eos_token_id), curves, classes_of(vocabulary.texts()))
+    json.dump(learned.prior_to_json(), sys.stdout, indent=0)
 
 
 def _ids(tokenizer: PreTrainedTokenizerBase, pair: Pair) -> tuple[list[int], list[int]]:

@@ -1,0 +1,43 @@
+"""All that is learned of drafts: shipped as a prior, gone on with while serving, kept between servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from redraft.drafting.confidence import Confidence
+from redraft.drafting.survival import Hazards, SurvivalTable, hazards_from_json
+
+
+class Learned:
+    """Survival by kind, and confidence in first tokens; shared by all edits."""
+
+    def __init__(self, prior: Mapping[str, Hazards] | None = None, weights: list[float] | None = None) -> None:
+        self.survival = SurvivalTable(prior)
+        self.confidence = Confidence(weights)
+
+    @classmethod
+    def shipped(cls) -> Learned:
+        """What was fitted on real edits by `python -m redraft.replay.fit`, as package data."""
+        text = files("redraft.drafting").joinpath("data/survival.json").read_text(encoding="utf-8")
+        data = json.loads(text)
+        return cls(hazards_from_json(data["survival"]), data["confidence"])
+
+    def prior_to_json(self) -> dict[str, Any]:
+        """What this began with, in the form that is shipped."""
+        return {"survival": self.survival.prior_to_json(), "confidence": self._weights()}
+
+    def _weights(self) -> list[float]:
+        return [round(weight, 4) for weight in self.confidence.weights]
+
+    def to_json(self) -> dict[str, Any]:
+        """What was learned, for the server to save."""
+        return {"survival": self.survival.to_json(), "confidence": self._weights()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take back what `to_json` gave. Raises ValueError, TypeError or KeyError if it is of another shape."""
+        confidence = Confidence([float(weight) for weight in saved["confidence"]])
+        self.survival.restore(saved["survival"])
+        self.confidence = confidence
