@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from redraft.bench.random_model import byte_tokenizer
 from redraft.model.base import ModelSpec
 from redraft.model.loading import LoadedModel
 from redraft.model.runner import TorchTarget
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
     Gemma2Config,
@@ -19,7 +19,6 @@ from transformers import (
     MistralConfig,
     Phi3Config,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
 )
@@ -68,28 +67,8 @@ def target(model: PreTrainedModel, arena_tokens: int = 4096) -> TorchTarget:
     return TorchTarget(model, spec, arena_tokens)
 
 
-_TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-    "<|im_start|>assistant{{ '\n' }}"  # Jinja drops a template's own last line break
-)
-
-
-def tokenizer() -> PreTrainedTokenizerFast:
-    """Bytes as tokens, and three control tokens."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    control = ["<unk>", "<|im_start|>", "<|im_end|>"]
-    vocabulary = {piece: index for index, piece in enumerate([*control, *letters])}
-    backend = Tokenizer(models.BPE(vocabulary, []))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<|im_end|>", unk_token="<unk>")
-    fast.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
-    fast.chat_template = _TEMPLATE
-    return fast
-
-
 def loaded(family: str = "llama", arena_tokens: int = 20_000) -> LoadedModel:
     """A tiny model as the service takes it; 2,048 tokens of context."""
     model = build(family)
     spec = replace(target(model).spec, context_length=2048)
-    return LoadedModel(TorchTarget(model, spec, arena_tokens), tokenizer(), GenerationConfig(eos_token_id=END))
+    return LoadedModel(TorchTarget(model, spec, arena_tokens), byte_tokenizer(), GenerationConfig(eos_token_id=END))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 import torch
+from redraft.bench.random_model import byte_tokenizer
 
 PAIRS = {
     "letter": (
@@ -51,7 +53,7 @@ def servers(tmp_path_factory):
     root = tmp_path_factory.mktemp("live")
     folder = root / "a-folder-of-a-model-with-a-name-that-is-wider-than-a-terminal"
     tiny_models.build("llama", torch.float32).save_pretrained(folder)
-    tiny_models.tokenizer().save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
     lines = [json.dumps({"id": name, "before": before, "after": after}) for name, (before, after) in PAIRS.items()]
     (root / "pairs.jsonl").write_text("\n".join(lines))
     models = {"scripted": f"scripted:{root / 'pairs.jsonl'},{folder}", "plain": str(folder)}
@@ -69,7 +71,10 @@ def servers(tmp_path_factory):
 def start(model, log, folder):
     command = [sys.executable, "-m", "redraft", "serve", "--listen", "127.0.0.1:0", "--no-socket", "--model", model]
     with log.open("wb") as stderr:
-        return Server(subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL), log, folder)
+        # Two servers that measure at once on two cores: with one thread each they don't wait for each other.
+        environment = {**os.environ, "REDRAFT_MODEL__THREADS": "1"}
+        process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL, env=environment)
+        return Server(process, log, folder)
 
 
 def edit(server, *arguments, text=None):

@@ -40,7 +40,7 @@ class CorruptingDrafter:
         chain = [*good, *[(token + 1) % 250 + 3 for token in self.truth[self.position + self.right :][:3]]][:limit]
         self.right = min(self.right, len(good), limit)
         ones = np.ones(len(chain))
-        return Draft(tuple(chain), len(chain), Source.DOCUMENT, None, ones, ones)
+        return Draft(tuple(chain), len(chain), Source.DOCUMENT, None, ones, ones, fixed=True)
 
     def observe(self, verdict):
         self.position += len(verdict.emitted)

@@ -1,4 +1,4 @@
-"""The command line: `redraft serve | edit | bench | models`. Heavy imports happen inside the commands."""
+"""The command line: `redraft serve | edit | explain | bench | models`. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -117,6 +117,32 @@ def bench(
     from redraft.cli.bench import BenchOptions, run_bench
 
     raise typer.Exit(run_bench(BenchOptions(mode.value, pairs, model, limit, repeats, as_json)))
+
+
+@app.command(
+    epilog="Example: redraft explain old.md new.md --html explained.html. A kind is what the survival table learns by: "
+    "copy/run/confidence/rate, gap/tokens since/left out/rate, self (n-grams), swapping (a replacement under way), ref."
+)
+def explain(
+    before: Annotated[Path, typer.Argument(help="The document.")],
+    after: Annotated[Path, typer.Argument(help="Its rewrite, played as if the target had chosen it.")],
+    tokenizer: Annotated[str, typer.Option(help="demo, a folder or a hub id.")] = "demo",
+    cost_curve: Annotated[
+        Path | None, typer.Option(help="Costs of a pass by its tokens; a large GPU model's if unset.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with the alignment path as a picture here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a pass, then the summary.")] = False,
+    from_token: Annotated[int, typer.Option(min=0, help="Print from the pass that emits this output token on.")] = 0,
+    passes: Annotated[int | None, typer.Option(min=0, help="Print only so many passes.")] = None,
+    reference: Annotated[list[Path] | None, typer.Option(help="A further text that may be drafted from.")] = None,
+) -> None:
+    """Show pass by pass what would be drafted from where, what would be accepted, and where sync is lost and found."""
+    from redraft.cli.explain import ExplainOptions, run_explain
+
+    options = ExplainOptions(
+        before, after, tokenizer, cost_curve, html, as_json, from_token, passes, tuple(reference or ())
+    )
+    raise typer.Exit(run_explain(options))
 
 
 @models.command("list")

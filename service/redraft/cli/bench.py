@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from redraft.bench.forced import CONTENDERS, Contenders, Row, measure
+from redraft.bench.contenders import CONTENDERS, Contenders, Row, measure
 from redraft.bench.overhead import measure_overhead
 from redraft.bench.unrelated import unrelated
 from redraft.engine.scheduler import SchedulerLimits

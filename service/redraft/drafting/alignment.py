@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redraft.prefix import common_prefix
+
 # copying at c: the last copy ended before c, so the next token should be document[c]
 # gap since c:  the output says something of its own since document[:c] was reached
 #
@@ -37,7 +39,7 @@ class Alignment:
 
     def __init__(self, document: Sequence[int], at_start: bool = True) -> None:
         """document: token ids; at_start: the output is assumed to begin with its first, else anywhere."""
-        self._document = list(document)
+        self._document = tuple(document)
         self.occurrences: dict[int, list[int]] = {}
         for position, token in enumerate(self._document):
             self.occurrences.setdefault(token, []).append(position)
@@ -51,10 +53,25 @@ class Alignment:
         self.breaks = 0
         self.emitted = 0
 
+    def advance(self, tokens: tuple[int, ...]) -> int:
+        """Take in as many emitted tokens as go on in an unambiguous copy, in one slice comparison; returns how many."""
+        if len(self._copying) != 1 or self._gaps or not self.matched:
+            return 0
+        (place,) = self._copying
+        count = common_prefix(self._document[place : place + len(tokens)], tokens)
+        if count:
+            self._copying = {place + count: 1.0}
+            self._seen.update(tokens[:count])
+            self._total += count
+            self.emitted += count
+            self.matched += count
+            self._last = place + count - 1
+        return count
+
     def observe(self, token: int) -> int | None:
         """Take in one emitted token; returns the document position it was copied from, or None."""
-        if len(self._copying) == 1 and not self._gaps and self._follows(token):
-            return self._step(token)
+        if self.advance((token,)):
+            return self._last
         expected = self._continuing()
         arrivals = self._arrivals(token)
         background = (self._seen[token] + 0.5) / (self._total + 1000.0)
@@ -69,20 +86,10 @@ class Alignment:
         self.emitted += 1
         return self._origin(expected)
 
-    def _follows(self, token: int) -> bool:
-        (place,) = self._copying
-        return place < len(self._document) and self._document[place] == token and self.matched > 0
-
-    def _step(self, token: int) -> int:
-        """Inside an unambiguous copy nothing competes: move on by one."""
-        (place,) = self._copying
-        self._copying = {place + 1: 1.0}
-        self._seen[token] += 1
-        self._total += 1
-        self.emitted += 1
-        self.matched += 1
-        self._last = place
-        return place
+    @property
+    def place(self) -> int:
+        """The likeliest position to copy the next token from."""
+        return self._continuing()[0]
 
     @property
     def is_sure(self) -> bool:

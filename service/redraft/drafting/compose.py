@@ -91,22 +91,43 @@ class ComposedDrafter:
             right = judged.first == verdict.emitted[0]
             self._planner.learned.confidence.learn(judged.probability, judged.features, right)
         self._lookup.observe(verdict.emitted)
-        self.origins = [self._follow(token) for token in verdict.emitted]
+        self.origins = self._follow_all(verdict.emitted)
         for _, alignment in self._references:
             for token in verdict.emitted:
                 alignment.observe(token)
 
+    def _follow_all(self, tokens: tuple[int, ...]) -> list[int | None]:
+        """Take in what a pass emitted: mostly a copy that goes on, which costs a slice comparison."""
+        start = self._alignment.place
+        count = self._alignment.advance(tokens)
+        if not count or not self._replacements.advance(count):
+            copied: list[int | None] = [self._met(token, start + index) for index, token in enumerate(tokens[:count])]
+        else:
+            copied = list(range(start, start + count))
+        if count:
+            self._last = tokens[count - 1]
+            self._end_gap()
+        return copied + [self._follow(token) for token in tokens[count:]]
+
     def _follow(self, token: int) -> int | None:
         """Take in one emitted token; returns the document token that it was copied from."""
         self._last = token
-        origin = self._alignment.observe(token)
+        origin = self._met(token, self._alignment.observe(token))
+        if origin is None:
+            self._gap += 1
+        else:
+            self._end_gap()
+        return origin
+
+    def _end_gap(self) -> None:
+        if self._gap:
+            self._last_gap, self._gap = self._gap, 0
+
+    def _met(self, token: int, origin: int | None) -> int | None:
+        """Tell the replacements of a token and of where it was copied from."""
         met = self._replacements.observe(token, origin)
         if met is not None:
             self._planner.learned.survival.learn(met.kind, int(met.repeated), failed=not met.repeated)
-        if origin is None:
-            self._gap += 1
-        elif self._gap:
-            self._last_gap, self._gap = self._gap, 0
         return origin
 
     def _with_confidence(self) -> Iterator[tuple[Candidate, float]]:
@@ -155,7 +176,8 @@ class ComposedDrafter:
             agreed = bisect_right(_AGREEMENT, found.agreement)
             kind = f"self/{int(own)}/{bisect_right(_MATCHES, found.length)}/{agreed}/{int(self._alignment.is_sure)}"
             source = Source.SELF_COPY if own else Source.DOCUMENT
-            yield Candidate(kind, self._lookup.chain(found, MAX_DRAFT), source, None, False), 1.0
+            origin = None if own else found.place
+            yield Candidate(kind, self._lookup.chain(found, MAX_DRAFT), source, origin, False), 1.0
 
     def _from_replacement(self) -> Iterator[tuple[Candidate, float]]:
         """The rest of a replacement that has begun, and the document behind what it replaces."""

@@ -67,6 +67,14 @@ class Replacements:
             return None
         return found.new[begun:], self._last + 1 + len(found.old), found
 
+    def advance(self, count: int) -> bool:
+        """Take in `count` tokens of a copy that goes on, if no replacement could have happened among them."""
+        start = self._last + 1
+        if self._gap or next(self.sites(start, start + count), None) is not None:
+            return False
+        self._last += count
+        return True
+
     def observe(self, token: int, origin: int | None) -> Encounter | None:
         """Take in an emitted token and the document position it was copied from, None: not copied."""
         met = self._meet(token) if not self._gap else None

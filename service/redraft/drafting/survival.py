@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from redraft.drafting.base import MAX_DRAFT, Floats
+from redraft.prefix import common_prefix
 
 _DEPTHS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 128])
 """Lower borders of the depth buckets: hazards are taken as constant within one."""
@@ -124,7 +125,7 @@ class Hindsight:
 
     def _goes_on(self, entry: _Open, emitted: tuple[int, ...]) -> bool:
         expected = entry.chain[entry.agreed : entry.agreed + len(emitted)]
-        same = len(expected) if expected == emitted[: len(expected)] else _agreement(expected, emitted)
+        same = common_prefix(expected, emitted)
         entry.agreed += same
         if same < len(expected):
             self._table.learn(entry.kind, entry.agreed, failed=True)
@@ -133,7 +134,3 @@ class Hindsight:
             self._table.learn(entry.kind, entry.agreed, failed=False)
             return False
         return True
-
-
-def _agreement(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    return next((index for index, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

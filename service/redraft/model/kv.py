@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from redraft.prefix import common_prefix
+
 #   arena   |  slot A (running)   |  slot B (idle) |      hole      | slot C … |
 #           0                     offset           offset+capacity
 #   slot    |#### tokens ####|....room....|
@@ -15,20 +17,6 @@ from dataclasses import dataclass, field
 
 CopyRange = Callable[[int, int, int], None]
 """copy(source, destination, count): copies the keys and values of `count` tokens between arena positions."""
-
-
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """Length of the longest common prefix, by bisection over slice comparisons (C speed on lists)."""
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @dataclass(slots=True, eq=False)

@@ -9,6 +9,7 @@ from rapidfuzz.distance import LCSseq
 
 from redraft.drafting.base import MAX_DRAFT, Drafter, Verdict
 from redraft.drafting.length import CostCurve, allocate
+from redraft.prefix import common_prefix
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
     Every pass is one token and a draft; it emits the accepted prefix and the target's own next token. A fully
     accepted draft that ends the output has no bonus.
     """
-    truth = [*output, end_token]
+    truth = (*output, end_token)
     view = View(document, end_token)
     drafted: list[int] = []
     accepted: list[int] = []
@@ -61,28 +62,19 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
         start = len(view.output)
         draft = drafter.propose(view, min(MAX_DRAFT, len(truth) - start))
         draft = draft.cut(allocate([draft], 1, curve)[0])
-        right = _agreement(draft.tokens, truth, start)
+        right = common_prefix(draft.tokens, truth[start : start + draft.length])
         emitted = truth[start : start + right + 1]
         by_draft[start : start + right] = [True] * right
         cost += float(costs[draft.length]) + draft.cost
         drafted.append(draft.length)
         accepted.append(right)
         view.output.extend(emitted)
-        drafter.observe(Verdict(tuple(emitted), right, drafted=draft.length))
+        drafter.observe(Verdict(emitted, right, drafted=draft.length))
     common, missed, runs = _missed(document, truth, by_draft)
     return Play(len(truth), tuple(drafted), tuple(accepted), cost, len(truth) * float(costs[0]), common, missed, runs)
 
 
-def _agreement(draft: Sequence[int], truth: Sequence[int], start: int) -> int:
-    count = 0
-    for token in draft:
-        if start + count >= len(truth) or truth[start + count] != token:
-            break
-        count += 1
-    return count
-
-
-def _missed(document: list[int], truth: list[int], by_draft: list[bool]) -> tuple[int, int, int]:
+def _missed(document: list[int], truth: Sequence[int], by_draft: list[bool]) -> tuple[int, int, int]:
     """(LCS tokens, those of them that no draft gave, contiguous runs of the LCS)."""
     common = missed = runs = 0
     for block in LCSseq.opcodes(document, truth):

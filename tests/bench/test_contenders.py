@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tiny_models
-from redraft.bench.forced import Contenders, measure
+from redraft.bench.contenders import Contenders, measure
 from redraft.bench.overhead import measure_overhead
 from redraft.bench.unrelated import unrelated
 from redraft.engine.scheduler import SchedulerLimits
