@@ -24,7 +24,7 @@ SOURCES = (
 )
 LENGTHS = (1100, 2000, 3000, 4200)  # characters: about 250 to 1,300 tokens
 WORDS = ("quickly", "other", "several", "value", "report", "whole", "never", "plain", "result", "second")
-EVERY = 60  # words between edits: one in about 90 tokens
+EVERY = 72  # words between two edits at most, half of it at least: about ten edits in 1,000 tokens
 
 
 def edited(text: str, dice: random.Random) -> str:
