@@ -45,6 +45,9 @@ class Model(BaseModel):
     threads: int | None = Field(None, gt=0, description="CPU threads of one pass")
     kv_bytes: int | None = Field(None, gt=0, description="memory for keys and values; a share of what is free if unset")
     prompt_template: Path | None = Field(None, description="a Jinja chat template for a model that has none")
+    adapter: str | None = Field(
+        None, description="folder of a LoRA in peft's format, or none; the demo has one of its own"
+    )
     trust_remote_code: bool = Field(False, description="whether a hub model may run code of its own")
 
 

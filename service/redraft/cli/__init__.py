@@ -38,6 +38,7 @@ def serve(
     model: Annotated[str | None, typer.Option(help="demo, a GGUF file, a folder, a hub id or scripted:PAIRS.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 or bfloat16; by device if unset.")] = None,
+    adapter: Annotated[str | None, typer.Option(help="A LoRA's folder, or none; the demo has its own.")] = None,
     prompt_template: Annotated[Path | None, typer.Option(help="A Jinja chat template.")] = None,
     grace: Annotated[float | None, typer.Option(help="Seconds running edits get when the server stops.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file instead of the user's.")] = None,
@@ -49,7 +50,13 @@ def serve(
     use_socket = False if no_socket else None
     flags: dict[str, dict[str, Any]] = {
         "serve": {"listen": listen, "socket": socket, "use_socket": use_socket, "grace": grace},
-        "model": {"name": model, "device": device, "dtype": dtype, "prompt_template": prompt_template},
+        "model": {
+            "name": model,
+            "device": device,
+            "dtype": dtype,
+            "adapter": adapter,
+            "prompt_template": prompt_template,
+        },
     }
     try:
         settings = load_settings(config, flags)

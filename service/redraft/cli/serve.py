@@ -43,7 +43,9 @@ async def _serve(settings: Settings, console: Console) -> None:
         service = await asyncio.to_thread(_load, settings)
         await server.set_backend(service)
         host = serve.listen.rpartition(":")[0]
-        ready = f"serving {service.info().name} on {host}:{server.port}" + (f" and {socket}" if socket else "")
+        info = service.info()
+        name = f"{info.name} with {info.adapter}" if info.adapter else info.name
+        ready = f"serving {name} on {host}:{server.port}" + (f" and {socket}" if socket else "")
         console.print(ready, soft_wrap=True, markup=False, highlight=False)  # one line: scripts wait for it
         await stop.wait()
     finally:
@@ -62,6 +64,7 @@ def _load(settings: Settings) -> EngineService:
         kv_bytes=model.kv_bytes,
         threads=model.threads,
         trust_remote_code=model.trust_remote_code,
+        adapter=model.adapter,
     )
     limits = SchedulerLimits(engine.max_running, engine.max_waiting, engine.prefill_tokens)
     return load_service(loading, limits, template)

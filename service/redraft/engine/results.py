@@ -160,3 +160,4 @@ class ModelInfo:
     parameters: int
     demo: bool
     scripted: bool
+    adapter: str = ""  # name of the LoRA that the model was loaded with

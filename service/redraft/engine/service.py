@@ -134,6 +134,7 @@ class EngineService:
             parameters=spec.parameters,
             demo=spec.demo,
             scripted=self.scripts is not None,
+            adapter=spec.adapter,
         )
 
     def forced_ids(self, request: EditRequest) -> tuple[list[int], tuple[int, ...]]:
@@ -300,7 +301,7 @@ def _model_defaults(model: LoadedModel) -> Mapping[str, float]:
 
 def survival_file(spec: ModelSpec) -> Path:
     """Where a server keeps what it learned of drafts' survival with this model."""
-    key = hashlib.sha256(f"{spec.name} {spec.parameters}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{spec.name} {spec.adapter} {spec.parameters}".encode()).hexdigest()[:16]
     return cache_directory() / "survival" / f"{key}.json"
 
 

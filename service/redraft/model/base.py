@@ -24,6 +24,7 @@ class ModelSpec:
     dtype: str
     parameters: int
     demo: bool = False
+    adapter: str = ""  # name of the LoRA that was merged in
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from redraft.errors import ModelRefused
-from redraft.model import adapter
+from redraft.model import adapter, lora
 from redraft.model.base import ModelSpec
 from redraft.model.cache import cache_directory, cached_folder, is_intact
 from redraft.model.runner import TorchTarget
@@ -47,6 +47,7 @@ class LoadOptions:
     kv_bytes: int | None = None
     threads: int | None = None
     trust_remote_code: bool = False
+    adapter: str | None = None  # a LoRA's folder, "none", or None: the demo's own for the demo, none for others
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,15 @@ def load(options: LoadOptions) -> LoadedModel:
     if options.threads:
         torch.set_num_threads(options.threads)
     _quiet()
+    folder, name = _adapter(options)
     source = resolve(options.model)
+    if folder is not None and options.model == DEMO:
+        source = str(_merged_demo(folder))
+        folder = None
     device = _device(options.device)
     tokenizer = _tokenizer(source, options)
-    model = _model(source, options, device)
-    spec = _spec(options.model, model, tokenizer)
+    model = _model(source, options, device, folder)
+    spec = replace(_spec(options.model, model, tokenizer), adapter=name)
     target = TorchTarget(model, spec, _arena_tokens(model, spec, options.kv_bytes))
     return LoadedModel(target, tokenizer, model.generation_config or GenerationConfig())
 
@@ -137,6 +142,30 @@ def _convert(gguf: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
+def _adapter(options: LoadOptions) -> tuple[Path | None, str]:
+    """The LoRA to use and its name; (None, ""): none."""
+    if options.adapter == lora.NONE or (options.adapter is None and options.model != DEMO):
+        return None, ""
+    if options.adapter is None:
+        folder = lora.demo_adapter()
+        return folder, lora.DEMO_ADAPTER_NAME if folder else ""
+    folder = lora.adapter_folder(options.adapter)
+    return folder, folder.resolve().name
+
+
+def _merged_demo(folder: Path) -> Path:
+    """The demo with an adapter merged in, kept in the cache beside the plain one."""
+    name = f"{_conversion_name(demo_file())}+{lora.fingerprint(folder)}"
+
+    def build(scratch: Path) -> None:
+        plain = resolve(DEMO)
+        model = AutoModelForCausalLM.from_pretrained(plain, dtype=torch.float32)
+        lora.merged(model, folder).save_pretrained(scratch)
+        AutoTokenizer.from_pretrained(plain).save_pretrained(scratch)
+
+    return cached_folder(name, build)
+
+
 def _quiet() -> None:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
@@ -170,7 +199,7 @@ def _tokenizer(source: str, options: LoadOptions) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _model(source: str, options: LoadOptions, device: torch.device) -> PreTrainedModel:
+def _model(source: str, options: LoadOptions, device: torch.device, lora_folder: Path | None) -> PreTrainedModel:
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=options.trust_remote_code)
         adapter.refuse_unsupported(config)
@@ -179,6 +208,8 @@ def _model(source: str, options: LoadOptions, device: torch.device) -> PreTraine
         )
     except (OSError, ValueError) as error:
         raise ModelRefused(f"cannot load a model from {source!r}: {error}") from error
+    if lora_folder is not None:
+        model = lora.merged(model, lora_folder)
     model.to(device)  # type: ignore[arg-type]  # the stub of `to` knows only strings
     return model
 

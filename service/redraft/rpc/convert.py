@@ -159,6 +159,7 @@ def models_to_wire(info: ModelInfo, max_message_bytes: int) -> service_pb.GetMod
         parameters=info.parameters,
         demo=info.demo,
         scripted=info.scripted,
+        adapter=info.adapter,
     )
     return service_pb.GetModelResponse(models=[model], server_version=info.version, max_message_bytes=max_message_bytes)
 
@@ -180,4 +181,5 @@ def model_from_wire(message: service_pb.GetModelResponse) -> ModelInfo:
         parameters=model.parameters,
         demo=model.demo,
         scripted=model.scripted,
+        adapter=model.adapter,
     )

@@ -277,7 +277,7 @@ class Finished(_message.Message):
     def __init__(self, reason: _Optional[_Union[FinishReason, str]] = ..., complete: _Optional[bool] = ..., edits: _Optional[_Iterable[_Union[TextEdit, _Mapping]]] = ..., spans: _Optional[_Iterable[_Union[Span, _Mapping]]] = ..., shaping: _Optional[_Union[Shaping, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., stop_string: _Optional[str] = ...) -> None: ...
 
 class Model(_message.Message):
-    __slots__ = ("name", "context_tokens", "max_output_tokens", "max_draft_tokens", "max_concurrent_edits", "device", "dtype", "parameters", "demo", "scripted")
+    __slots__ = ("name", "context_tokens", "max_output_tokens", "max_draft_tokens", "max_concurrent_edits", "device", "dtype", "parameters", "demo", "scripted", "adapter")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +288,7 @@ class Model(_message.Message):
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     DEMO_FIELD_NUMBER: _ClassVar[int]
     SCRIPTED_FIELD_NUMBER: _ClassVar[int]
+    ADAPTER_FIELD_NUMBER: _ClassVar[int]
     name: str
     context_tokens: int
     max_output_tokens: int
@@ -298,4 +299,5 @@ class Model(_message.Message):
     parameters: int
     demo: bool
     scripted: bool
-    def __init__(self, name: _Optional[str] = ..., context_tokens: _Optional[int] = ..., max_output_tokens: _Optional[int] = ..., max_draft_tokens: _Optional[int] = ..., max_concurrent_edits: _Optional[int] = ..., device: _Optional[str] = ..., dtype: _Optional[str] = ..., parameters: _Optional[int] = ..., demo: _Optional[bool] = ..., scripted: _Optional[bool] = ...) -> None: ...
+    adapter: str
+    def __init__(self, name: _Optional[str] = ..., context_tokens: _Optional[int] = ..., max_output_tokens: _Optional[int] = ..., max_draft_tokens: _Optional[int] = ..., max_concurrent_edits: _Optional[int] = ..., device: _Optional[str] = ..., dtype: _Optional[str] = ..., parameters: _Optional[int] = ..., demo: _Optional[bool] = ..., scripted: _Optional[bool] = ..., adapter: _Optional[str] = ...) -> None: ...

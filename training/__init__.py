@@ -1,0 +1,1 @@
+"""Trains the demo model's adapter. Not part of the wheel."""
