@@ -11,6 +11,7 @@ import tiny_models
 from redraft.cli import app
 from redraft.engine import service as service_module
 from redraft.engine.scheduler import SchedulerLimits
+from redraft.model import loading
 from typer.testing import CliRunner
 
 
@@ -93,3 +94,12 @@ def test_bytes_that_are_no_text_are_named(run, tmp_path):
     result = run(tmp_path / "b", "-i", "x")
     assert result.exit_code == 1
     assert "byte 2" in result.output
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["fetch"], ["path"], ["path", "./no-such-folder"]])
+def test_a_model_that_is_not_there_is_named(monkeypatch, arguments):
+    monkeypatch.setattr(loading, "_DEMO_DISTRIBUTION", "no-such-distribution")
+    result = CliRunner().invoke(app, ["models", *arguments])
+    assert result.exit_code == 1
+    assert result.output.startswith("error: ")
+    assert "not installed" in result.output or "no such folder" in result.output

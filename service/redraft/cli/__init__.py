@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -27,6 +28,7 @@ class BenchMode(StrEnum):
     OVERHEAD = "overhead"
 
 
+Found = TypeVar("Found")
 Model = Annotated[str, typer.Option(help="demo, a GGUF file, a local folder or a hub id.")]
 
 
@@ -157,7 +159,7 @@ def list_models() -> None:
     """Show the demo model and what --model accepts."""
     from redraft.model.loading import converted_path, demo_file, is_converted
 
-    gguf = demo_file()
+    gguf = _or_error(demo_file)
     state = f"converted: {converted_path(gguf)}" if is_converted(gguf) else "not converted yet"
     typer.echo(f"demo  SmolLM2-135M-Instruct, GGUF Q4_1, Apache-2.0  ({state})")
     typer.echo("--model also takes a GGUF file, a local folder or a hub id")
@@ -168,7 +170,7 @@ def fetch() -> None:
     """Convert the demo model into the cache."""
     from redraft.model.loading import resolve
 
-    typer.echo(resolve("demo"))
+    typer.echo(_or_error(lambda: resolve("demo")))
 
 
 @models.command()
@@ -176,7 +178,18 @@ def path(model: Annotated[str, typer.Argument()] = "demo") -> None:
     """Print the folder that a model is loaded from."""
     from redraft.model.loading import resolve
 
-    typer.echo(resolve(model))
+    typer.echo(_or_error(lambda: resolve(model)))
+
+
+def _or_error(find: Callable[[], Found]) -> Found:
+    """What `find` returns; what it refuses is an error with exit code 1."""
+    from redraft.errors import RedraftError
+
+    try:
+        return find()
+    except RedraftError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from redraft.model.loading import LoadedModel, LoadOptions, load
 from redraft.replay.pairs import Pair, read_pairs
 
 _INSTRUCTION = "Rewrite the document."
+_WIDE = 140  # columns of a table that goes to a file
 _CONCLUSIVE = 0.03  # width between the quartiles of the ratios up to which their median says something
 _RATIOS = {"vs greedy": "greedy", "vs best lookup": "", "vs undrafted": "undrafted"}
 
@@ -133,7 +134,7 @@ def _report(rows: list[Row], as_json: bool) -> None:
     for row in rows:
         seconds = (f"{timing.total:.2f}" for timing in row.timings.values())
         table.add_row(row.id, str(row.prompt_tokens), str(row.output_tokens), *seconds)
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE)
     console.print(table)
     for name, (low, middle, high, mean) in summary.items():
         console.print(f"{name}: median {middle:.2f}x, geometric mean {mean:.2f}x ({low:.2f} to {high:.2f})")
