@@ -22,8 +22,12 @@ class Learned:
     def shipped(cls) -> Learned:
         """What was fitted on real edits by `python -m redraft.replay.fit`, as package data."""
         text = files("redraft.drafting").joinpath("data/survival.json").read_text(encoding="utf-8")
-        data = json.loads(text)
-        return cls(hazards_from_json(data["survival"]), data["confidence"])
+        return cls.from_prior(json.loads(text))
+
+    @classmethod
+    def from_prior(cls, prior: Mapping[str, Any]) -> Learned:
+        """What `prior_to_json` gave, with nothing learned beyond it."""
+        return cls(hazards_from_json(prior["survival"]), list(prior["confidence"]))
 
     def prior_to_json(self) -> dict[str, Any]:
         """What this began with, in the form that is shipped."""

@@ -73,13 +73,14 @@ def main(
 ) -> None:
     """Print the fitted prior as JSON."""
     vocabulary = Vocabulary(encode := AutoTokenizer.from_pretrained(tokenizer))
-    played = [_ids(encode, pair) for path in pairs for pair in read_pairs(path)]
+    played = [tokens_of(encode, pair) for path in pairs for pair in read_pairs(path)]
     curves = [read_curve(path) for path in curve]
     learned = fit(played, int(encode.eos_token_id), curves, classes_of(vocabulary.texts()))
     json.dump(learned.prior_to_json(), sys.stdout, indent=0)
 
 
-def _ids(tokenizer: PreTrainedTokenizerBase, pair: Pair) -> tuple[list[int], list[int]]:
+def tokens_of(tokenizer: PreTrainedTokenizerBase, pair: Pair) -> tuple[list[int], list[int]]:
+    """Document and output of a pair, without special tokens."""
     texts = (pair.before, pair.after)
     before, after = (tokenizer(t, add_special_tokens=False, split_special_tokens=True)["input_ids"] for t in texts)
     return before, after

@@ -17,6 +17,7 @@ class Pair:
     after: str
     kind: str = ""
     instruction: str = ""
+    source: str = ""  # where it comes from: repository@revision:path
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
@@ -36,6 +37,7 @@ def _pair(line: str, where: str) -> Pair:
             value["after"],
             str(value.get("kind", "")),
             str(value.get("instruction", "")),
+            str(value.get("source", "")),
         )
     except (ValueError, KeyError, AttributeError) as error:
         raise ValueError(f"{where}: not a pair of before and after ({error!r})") from error
