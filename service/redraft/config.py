@@ -48,6 +48,11 @@ class Model(BaseModel):
     adapter: str | None = Field(
         None, description="folder of a LoRA in peft's format, or none; the demo has one of its own"
     )
+    draft_model: str | None = Field(
+        None,
+        description="a small model that fills what the document has not: a folder, hub id or GGUF file, or early-exit, "
+        "the model's own first layers",
+    )
     trust_remote_code: bool = Field(False, description="whether a hub model may run code of its own")
 
 

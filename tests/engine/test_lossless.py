@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 import tiny_models
 import torch
-from redraft.drafting.base import EMPTY, Draft
+from redraft.drafting.base import EMPTY, Draft, NoDraft
 from redraft.engine import service as service_module
 from redraft.engine.request import Drafting, DraftMode, EditRequest, Range, Sampling, Turn
-from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
+from redraft.engine.results import Finished, FinishReason, Source
 from redraft.engine.scheduler import SchedulerLimits
 from redraft.engine.script import Scripts
 from redraft.engine.spans import apply_edits
 from redraft.errors import DocumentTooLong, InvalidOption, Overloaded, RedraftError, UnknownModel
 from redraft.model import adapter
 from redraft.model.cost import MeasuredCost
+from runs import collect, run
 
 OFF = Drafting(DraftMode.OFF)
 
@@ -54,29 +55,6 @@ def service():
     running.start()
     yield running
     running.stop()
-
-
-def collect(events):
-    """Started, text, Finished of one edit."""
-    started, texts = None, []
-    while True:
-        event = events.get(timeout=60)
-        if isinstance(event, Started):
-            started = event
-        elif isinstance(event, Delta):
-            assert "".join(event.text[s.output.start - len("".join(texts)) :][: s.output.end - s.output.start]
-                           for s in event.spans) == event.text  # fmt: skip
-            texts.append(event.text)
-        elif isinstance(event, Failed):
-            raise event.error
-        else:
-            return started, "".join(texts), event
-
-
-def run(service, request):
-    events = queue.SimpleQueue()
-    service.submit(request, events.put)
-    return collect(events)
 
 
 def edit(text, **options):
@@ -125,6 +103,28 @@ def test_same_seed_same_text_with_drafts_on_and_off(service, first):
         request = EditRequest("hello there", "x", sampling=sampling)
         without = EditRequest("hello there", "x", sampling=sampling, drafting=OFF)
         assert run(service, request)[1] == run(service, without)[1]
+
+
+@pytest.mark.parametrize(
+    "penalty", [{"repetition_penalty": 2.0}, {"frequency_penalty": 2.0}, {"presence_penalty": 2.0}], ids=str
+)
+def test_penalties_count_all_accepted_tokens(service, monkeypatch, penalty):
+    """A draft is looked at in blocks; the counts of a later block include the earlier ones' tokens."""
+    sampling = Sampling(temperature=0.7, seed=2, max_output_tokens=60, **penalty)
+    events = queue.SimpleQueue()
+    handle = service.submit(EditRequest("abc", "x", sampling=sampling, drafting=OFF), events.put)
+    alone, truth = collect(events)[1], handle.sequence.output
+
+    class Knowing(NoDraft):
+        def propose(self, view, limit):
+            rest = truth[len(view.output) :][:limit]
+            ones = np.ones(len(rest))
+            return Draft(tuple(rest), len(rest), Source.DOCUMENT, None, ones, ones, fixed=True)
+
+    monkeypatch.setattr(service_module, "ComposedDrafter", lambda *_, **__: Knowing())
+    _, text, finished = run(service, EditRequest("abc", "x", sampling=sampling))
+    assert text == alone
+    assert finished.stats.accepted[Source.DOCUMENT] > 50
 
 
 def test_edits_apply_to_the_output(service):

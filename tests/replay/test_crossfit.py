@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from redraft.drafting.length import CostCurve
 from redraft.replay import crossfit as module
-from redraft.replay.crossfit import Tokens, crossfit, fold_of, summary
+from redraft.replay.crossfit import TokenPair, crossfit, fold_of, summary
 from redraft.replay.pairs import Pair
 
 CURVE = CostCurve(((1, 1.0), (201, 2.0)))
@@ -13,7 +13,9 @@ CURVE = CostCurve(((1, 1.0), (201, 2.0)))
 
 def made(count=6):
     document = list(range(10, 90))
-    return [Tokens(f"p{n}", n % 2, document, [*document[: 20 + n], 900 + n, *document[21 + n :]]) for n in range(count)]
+    return [
+        TokenPair(f"p{n}", n % 2, document, [*document[: 20 + n], 900 + n, *document[21 + n :]]) for n in range(count)
+    ]
 
 
 def test_a_repository_stays_in_one_fold():

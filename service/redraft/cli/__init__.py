@@ -1,4 +1,4 @@
-"""The command line: `redraft serve | edit | explain | bench | models`. Heavy imports happen inside the commands."""
+"""The command line, `redraft --help`. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ def serve(
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     dtype: Annotated[str | None, typer.Option(help="float32 or bfloat16; by device if unset.")] = None,
     adapter: Annotated[str | None, typer.Option(help="A LoRA's folder, or none; the demo has its own.")] = None,
+    draft_model: Annotated[
+        str | None, typer.Option(help="A small model for what the document has not, or early-exit: the first layers.")
+    ] = None,
     prompt_template: Annotated[Path | None, typer.Option(help="A Jinja chat template.")] = None,
     grace: Annotated[float | None, typer.Option(help="Seconds running edits get when the server stops.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file instead of the user's.")] = None,
@@ -57,6 +60,7 @@ def serve(
             "device": device,
             "dtype": dtype,
             "adapter": adapter,
+            "draft_model": draft_model,
             "prompt_template": prompt_template,
         },
     }
@@ -152,6 +156,41 @@ def explain(
         before, after, tokenizer, cost_curve, html, as_json, from_token, passes, tuple(reference or ())
     )
     raise typer.Exit(run_explain(options))
+
+
+@app.command(
+    epilog="Your own edits: --before OLD --after NEW plays files at the same path in two folders; --git REPO --file "
+    "PATH [--revisions A..B] plays the versions of a file. --drafter all sets every known rule beside ours; "
+    'CURVE.json is {"points": [[query_tokens, cost], …]}, costs in one-token passes.'
+)
+def replay(
+    pairs: Annotated[list[Path] | None, typer.Argument(help="JSON lines of {id, before, after, kind}.")] = None,
+    tokenizer: Annotated[str, typer.Option(help="demo, a folder or a hub id.")] = "demo",
+    cost_curve: Annotated[
+        Path | None, typer.Option(help="Costs of a pass by its tokens; the demo's on this machine if unset.")
+    ] = None,
+    drafter: Annotated[list[str] | None, typer.Option(help="redraft, a peer's rule, or all; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a pair and drafter, then the summaries.")] = False,
+    learning: Annotated[bool, typer.Option(help="Learn from pair to pair, as a server does.")] = True,
+    before: Annotated[Path | None, typer.Option(help="A folder of documents …")] = None,
+    after: Annotated[Path | None, typer.Option(help="… and one of their rewrites, at the same paths.")] = None,
+    git: Annotated[Path | None, typer.Option(help="A git repository …")] = None,
+    file: Annotated[str | None, typer.Option(help="… and a file in it, each version against the one before.")] = None,
+    revisions: Annotated[str | None, typer.Option(help="Which versions, as git log takes them.")] = None,
+    draft_model: Annotated[
+        str | None,
+        typer.Option(help="Run this small model in gaps; early-exit: first layers of the model of --tokenizer."),
+    ] = None,
+    target_parameters: Annotated[float, typer.Option(help="Size of the target that it drafts for.")] = 7e9,
+) -> None:
+    """Play known rewrites as if the target had chosen them: what drafting would save, exactly, without a model."""
+    from redraft.cli.replay import ReplayOptions, run_replay
+
+    options = ReplayOptions(
+        tuple(pairs or ()), tokenizer, cost_curve, tuple(drafter or ()), as_json, learning, before, after, git, file,
+        revisions, draft_model, target_parameters,
+    )  # fmt: skip
+    raise typer.Exit(run_replay(options))
 
 
 @models.command("list")

@@ -16,7 +16,7 @@ from rich.text import Text
 from redraft.atomic import replace_file
 from redraft.drafting.length import CostCurve
 from redraft.engine.results import Source
-from redraft.errors import MalformedRequest, ModelRefused, RedraftError
+from redraft.errors import MalformedRequest, RedraftError
 from redraft.replay.narrate import NAMES, Narrator, Part, Role, summary
 from redraft.replay.reading import Reading
 from redraft.replay.trace import Pass, Trace
@@ -80,27 +80,20 @@ def run_explain(options: ExplainOptions) -> int:
 
 
 def _trace(options: ExplainOptions) -> tuple[Trace, Reading]:
-    from transformers import AutoTokenizer
-
-    from redraft.drafting.classes import classes_of
     from redraft.drafting.compose import ComposedDrafter
     from redraft.drafting.learned import Learned
-    from redraft.engine.vocabulary import Vocabulary
-    from redraft.model.loading import resolve
-    from redraft.replay.fit import read_curve
+    from redraft.replay.curves import read_curve
+    from redraft.replay.tokenizer import open_tokenizer
     from redraft.replay.trace import WatchedPlanner, trace
 
     texts = [_read(path) for path in (options.before, options.after, *options.references)]
     curve = read_curve(options.cost_curve) if options.cost_curve is not None else DEFAULT_CURVE
-    tokenizer = AutoTokenizer.from_pretrained(resolve(options.tokenizer))
-    if tokenizer.eos_token_id is None:
-        raise ModelRefused(f"the tokenizer {options.tokenizer} has no end token")
-    end, vocabulary = int(tokenizer.eos_token_id), Vocabulary(tokenizer)
-    reading = Reading(vocabulary, texts[0], texts[1], texts[2:])
-    planner = WatchedPlanner(Learned.shipped(), curve, classes_of(vocabulary.texts()))
+    tokens = open_tokenizer(options.tokenizer)
+    reading = Reading(tokens.vocabulary, texts[0], texts[1], texts[2:])
+    planner = WatchedPlanner(Learned.shipped(), curve, tokens.classes)
     document, references = reading.document.ids, [text.ids for text in reading.references]
-    drafter = ComposedDrafter(document, end, planner, references)
-    return trace(drafter, document, reading.output.ids, end, curve, references, planner), reading
+    drafter = ComposedDrafter(document, tokens.end, planner, references)
+    return trace(drafter, document, reading.output.ids, tokens.end, curve, references, planner), reading
 
 
 def _read(path: Path) -> str:

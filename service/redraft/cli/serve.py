@@ -45,6 +45,7 @@ async def _serve(settings: Settings, console: Console) -> None:
         host = serve.listen.rpartition(":")[0]
         info = service.info()
         name = f"{info.name} with {info.adapter}" if info.adapter else info.name
+        name += f", drafts by {info.draft_model}" if info.draft_model else ""
         ready = f"serving {name} on {host}:{server.port}" + (f" and {socket}" if socket else "")
         console.print(ready, soft_wrap=True, markup=False, highlight=False)  # one line: scripts wait for it
         await stop.wait()
@@ -67,4 +68,4 @@ def _load(settings: Settings) -> EngineService:
         adapter=model.adapter,
     )
     limits = SchedulerLimits(engine.max_running, engine.max_waiting, engine.prefill_tokens)
-    return load_service(loading, limits, template)
+    return load_service(loading, limits, template, model.draft_model)

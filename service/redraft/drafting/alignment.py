@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from redraft.prefix import common_prefix
@@ -52,6 +53,12 @@ class Alignment:
         self._last = -1  # document position of the token copied last
         self.breaks = 0
         self.emitted = 0
+
+    def fork(self) -> Alignment:
+        """A copy that goes its own way, to see where tokens would lead that are not emitted yet."""
+        other = copy(self)
+        other._copying, other._gaps, other._seen = dict(self._copying), dict(self._gaps), Counter(self._seen)
+        return other
 
     def advance(self, tokens: tuple[int, ...]) -> int:
         """Take in as many emitted tokens as go on in an unambiguous copy, in one slice comparison; returns how many."""

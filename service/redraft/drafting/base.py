@@ -28,6 +28,7 @@ class Draft:
     survival:  float64[len(candidate)], P(candidate[0..j] are all accepted), non-increasing.
     value:     float64[len(candidate)], what emitting token j saves, in units of a one-token pass.
     cost:      the drafter's own model cost, in units of a one-token pass of the target.
+    bridge:    index from which on the document goes on behind what `source` proposes; None: it does not.
     """
 
     candidate: tuple[int, ...]
@@ -38,14 +39,28 @@ class Draft:
     value: Floats
     cost: float = 0.0
     fixed: bool = False  # the length is the drafter's own rule and not to be settled by cost
+    bridge: int | None = None
 
     @property
     def tokens(self) -> tuple[int, ...]:
         return self.candidate[: self.length]
 
+    @property
+    def lead(self) -> int:
+        """How many of the proposed tokens are from `source`, before the document goes on."""
+        return self.length if self.bridge is None else min(self.bridge, self.length)
+
+    def sources(self, count: int) -> list[Source]:
+        """Who proposed each of the first `count` tokens."""
+        lead = min(count, self.lead)
+        return [self.source] * lead + [Source.DOCUMENT] * (count - lead)
+
     def cut(self, length: int) -> Draft:
         """The same candidate with another proposed length."""
-        return Draft(self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost, self.fixed)
+        return Draft(
+            self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost, self.fixed,
+            self.bridge,
+        )  # fmt: skip
 
 
 EMPTY = Draft((), 0, Source.TARGET, None, np.zeros(0), np.zeros(0))
@@ -89,12 +104,33 @@ class DraftView(Protocol):
         """The id that ends an output; drafters may propose it after the document's last token."""
 
 
+class GapFill(Protocol):
+    """A draft that a draft model goes on with, a few tokens at a time, for as long as that pays."""
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """What the draft model has proposed so far."""
+
+    def wants_more(self, cost: float, share: float) -> bool:
+        """Whether another step of the draft model is worth `share`, and `cost` can be afforded; in one-token passes."""
+
+    def take(self, tokens: Sequence[int], probability: float, cost: float) -> None:
+        """What a step proposed, how probable the draft model held it, and what the step cost."""
+
+    def close(self) -> Draft:
+        """The draft with what was proposed, the document appended where it is met again."""
+
+
 class Drafter(Protocol):
     """Proposes a chain before each pass and learns from each pass's verdict. One instance an edit."""
 
     @property
     def origins(self) -> Sequence[int | None]:
         """For each token emitted last, the document token it was copied from; may be empty."""
+
+    @property
+    def gap(self) -> GapFill | None:
+        """What a draft model might add to the draft proposed last; None: it is not to be asked."""
 
     def propose(self, view: DraftView, limit: int) -> Draft:
         """The chain to verify next, at most `limit` tokens. Must not depend on anything but emitted tokens."""
@@ -107,6 +143,7 @@ class NoDraft:
     """The trivial drafter: proposes nothing."""
 
     origins: Sequence[int | None] = ()
+    gap: GapFill | None = None
 
     def propose(self, view: DraftView, limit: int) -> Draft:
         return EMPTY

@@ -10,6 +10,7 @@ from redraft.drafting.alignment import Alignment, Place
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Verdict
 from redraft.drafting.classes import COUNT as CLASSES
 from redraft.drafting.confidence import Seen
+from redraft.drafting.gap import Expected, Gap
 from redraft.drafting.guard import Guard
 from redraft.drafting.lookup import Continuation, Lookup
 from redraft.drafting.planner import Candidate, Chance, Planner
@@ -45,8 +46,11 @@ class ComposedDrafter:
         planner: Planner,
         references: Sequence[list[int]] = (),
         own_text: bool = True,
+        has_model: bool = False,
+        drawn: bool = False,
     ) -> None:
-        """references: further texts to draft from; own_text: whether n-grams of output and document may draft, too."""
+        """references: further texts to draft from; own_text: whether n-grams of output and document may draft, too;
+        has_model: whether a draft model may be asked to fill gaps; drawn: and its tokens are tested by rejection."""
         self._chain = (*document, end_token)
         self._alignment = Alignment(document)
         self._lookup = Lookup(document)
@@ -56,6 +60,9 @@ class ComposedDrafter:
         self._planner = planner
         self._own_text = own_text
         self._guard = Guard()
+        self._has_model = has_model
+        self._drawn = drawn
+        self.gap: Gap | None = None
         self._judged: list[_Judged] = []
         self._last = end_token  # emitted last; before the first it stands for the beginning
         self._gap = 0  # tokens since the last one that was copied
@@ -65,27 +72,58 @@ class ComposedDrafter:
     def propose(self, view: DraftView, limit: int) -> Draft:
         """See `Drafter.propose`; what was emitted came through `observe`."""
         best, length, most = EMPTY, 0, 0.0
+        likeliest = Expected()
         self._judged.clear()
         for candidate, first in self._with_confidence():
             self._hindsight.candidate(candidate.kind, candidate.plain)
             draft = self._planner.draft(candidate, first, limit)
+            if first > likeliest.first:
+                likeliest = Expected(draft, first)
             best_length, gain = self._planner.best_length(draft)
             if gain > most:
                 best, length, most = draft, best_length, gain
+        self.gap = self._open_gap(best, likeliest, limit) if self._has_model and limit else None
         return self._within_guard(best, min(length, limit))
 
-    def _within_guard(self, draft: Draft, length: int) -> Draft:
-        """As much of the draft as the edit can afford to see rejected; what was too much is looked back at later."""
+    def _open_gap(self, best: Draft, likeliest: Expected, limit: int) -> Gap:
+        alignment, gap = self._alignment.fork(), self._gap
+
+        def look(token: int) -> Expected:
+            nonlocal gap
+            gap = gap + 1 if alignment.observe(token) is None else 0
+            return self._expected(alignment, gap, limit)
+
+        budget, end = self._guard.budget(self._planner.costs), self._chain[-1]
+        return Gap(self._planner, best, likeliest, look, self._within_guard, budget, limit, end, self._drawn)
+
+    def _expected(self, alignment: Alignment, gap: int, limit: int) -> Expected:
+        """What the document would put next where a fork of the alignment stands."""
+        rate, best = self._rate(), Expected()
+        for place in alignment.places(gap):
+            candidate = self._from_document(place, rate, alignment, gap)
+            first = self._planner.first_survives(candidate.kind) if candidate.chain else 0.0
+            if first > best.first:
+                best = Expected(self._planner.draft(candidate, first, limit), first)
+        return best
+
+    def _within_guard(self, draft: Draft, length: int, spent: float = 0.0) -> Draft:
+        """As much of the draft as the edit can afford to see rejected; what was too much is looked back at later.
+
+        spent: what a draft model has cost for it already.
+        """
         if not length:
             return EMPTY
-        allowed = self._guard.allowed(self._planner.costs)
+        allowed = self._guard.allowed(self._planner.costs, spent)
         if length > allowed:
             self._guard.withheld(draft.candidate[:length], self._planner.costs)
         return draft.cut(min(draft.length, allowed))
 
     def observe(self, verdict: Verdict) -> None:
         """See `Drafter.observe`."""
-        self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs)
+        spent = self.gap.spent if self.gap is not None else 0.0
+        self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs, spent)
+        if self.gap is not None:
+            self.gap.learn(verdict.emitted)
         self._hindsight.observe(verdict.emitted)
         for judged in self._judged:
             right = judged.first == verdict.emitted[0]
@@ -167,7 +205,7 @@ class ComposedDrafter:
         """What could be proposed, and how probable the alignment holds its place (1 for the lookup's)."""
         rate = self._rate()
         for place in self._alignment.places(self._gap):
-            yield self._from_document(place, rate), place.probability
+            yield self._from_document(place, rate, self._alignment, self._gap), place.probability
         yield from self._from_replacement()
         if not self._alignment.is_sure:
             yield from self._from_references()
@@ -190,7 +228,8 @@ class ComposedDrafter:
         chain = (*rest, *tail)[:MAX_DRAFT]
         shifted = tuple(Chance(chance.index + len(rest), chance.kind, chance.taken) for chance in chances)
         fitting = tuple(chance for chance in shifted if chance.index < len(chain))
-        yield Candidate(kind, chain, Source.SELF_COPY, None, chain[-1:] == self._chain[-1:], fitting), 1.0
+        ends = chain[-1:] == self._chain[-1:]
+        yield Candidate(kind, chain, Source.SELF_COPY, None, ends, fitting, bridge=len(rest)), 1.0
 
     def _from_references(self) -> Iterator[tuple[Candidate, float]]:
         for text, alignment in self._references:
@@ -201,12 +240,12 @@ class ComposedDrafter:
                     chain = tuple(text[place.position : place.position + MAX_DRAFT])
                     yield Candidate(kind, chain, Source.REFERENCE, None, False), place.probability
 
-    def _from_document(self, place: Place, rate: str) -> Candidate:
+    def _from_document(self, place: Place, rate: str, alignment: Alignment, gap: int) -> Candidate:
         if place.copying:
-            run = bisect_right(_RUNS, self._alignment.matched)
+            run = bisect_right(_RUNS, alignment.matched)
             kind = f"copy/{run}/{bisect_right(_CONFIDENCE, place.probability)}/{rate}"
         else:
-            kind = f"gap/{bisect_right(_GAPS, self._gap)}/{min(place.skipped, 3)}/{rate}"
+            kind = f"gap/{bisect_right(_GAPS, gap)}/{min(place.skipped, 3)}/{rate}"
         chain, chances = self._with_replacements(place.position)
         return Candidate(kind, chain, Source.DOCUMENT, place.position, chain[-1:] == self._chain[-1:], chances)
 

@@ -33,15 +33,21 @@ class Guard:
         self._credit = 0.0  # what drafts that were not allowed would have won
         self._shadow: _Shadow | None = None
 
-    def allowed(self, costs: Floats) -> int:
-        """Most draft tokens for the next pass if all may be rejected; costs[n]: a pass with n draft tokens."""
-        plain = self._plain + float(costs[0])
-        budget = plain * (1.0 + SHARE) + SPARE + self._credit - self._actual
-        return max(0, int(np.searchsorted(costs, budget, side="right")) - 1)
+    def allowed(self, costs: Floats, spent: float = 0.0) -> int:
+        """Most draft tokens for the next pass if all may be rejected; costs[n]: a pass with n draft tokens.
 
-    def settle(self, emitted: tuple[int, ...], drafted: int, costs: Floats) -> None:
-        """A pass with `drafted` draft tokens emitted these tokens."""
-        self._actual += float(costs[drafted])
+        spent: what a draft model has cost for this pass already.
+        """
+        return max(0, int(np.searchsorted(costs, self.budget(costs) - spent, side="right")) - 1)
+
+    def budget(self, costs: Floats) -> float:
+        """The most that the next pass and what leads to it may cost."""
+        plain = self._plain + float(costs[0])
+        return plain * (1.0 + SHARE) + SPARE + self._credit - self._actual
+
+    def settle(self, emitted: tuple[int, ...], drafted: int, costs: Floats, spent: float = 0.0) -> None:
+        """A pass with `drafted` draft tokens emitted these tokens; a draft model cost `spent` before."""
+        self._actual += float(costs[drafted]) + spent
         self._plain += float(costs[0]) * len(emitted)
         self._look_back(emitted)
 

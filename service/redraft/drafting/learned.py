@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from redraft.drafting.agreement import Agreement
 from redraft.drafting.confidence import Confidence
 from redraft.drafting.survival import Hazards, SurvivalTable, hazards_from_json
 
 
 class Learned:
-    """Survival by kind, and confidence in first tokens; shared by all edits."""
+    """Survival by kind, confidence in first tokens, how far to believe a draft model; shared by all edits."""
 
     def __init__(self, prior: Mapping[str, Hazards] | None = None, weights: list[float] | None = None) -> None:
         self.survival = SurvivalTable(prior)
         self.confidence = Confidence(weights)
+        self.agreement = Agreement()
 
     @classmethod
     def shipped(cls) -> Learned:
@@ -38,10 +40,17 @@ class Learned:
 
     def to_json(self) -> dict[str, Any]:
         """What was learned, for the server to save."""
-        return {"survival": self.survival.to_json(), "confidence": self._weights()}
+        return {
+            "survival": self.survival.to_json(),
+            "confidence": self._weights(),
+            "agreement": self.agreement.to_json(),
+        }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take back what `to_json` gave. Raises ValueError, TypeError or KeyError if it is of another shape."""
         confidence = Confidence([float(weight) for weight in saved["confidence"]])
+        agreement = Agreement()
+        agreement.restore(saved["agreement"])
         self.survival.restore(saved["survival"])
+        self.agreement = agreement
         self.confidence = confidence

@@ -32,6 +32,7 @@ class Candidate:
     origin: int | None
     ends: bool  # its last token ends the output
     chances: tuple[Chance, ...] = ()
+    bridge: int | None = None  # see `Draft.bridge`
 
     @property
     def plain(self) -> tuple[int, ...]:
@@ -90,8 +91,9 @@ class Planner:
         value = (left[:-1] - left[1:]) / np.maximum(alive, 1e-12)
         alive = alive * (first / max(float(survival[1]), 1e-9))
         return Draft(
-            candidate.chain, min(limit, length), candidate.source, candidate.origin, np.minimum(alive, 1.0), value
-        )
+            candidate.chain, min(limit, length), candidate.source, candidate.origin, np.minimum(alive, 1.0), value,
+            bridge=candidate.bridge,
+        )  # fmt: skip
 
     def best_length(self, draft: Draft) -> tuple[int, float]:
         """The length at which the draft saves most in a pass of its own, and what it then saves net."""

@@ -14,7 +14,7 @@ _FIRST_BLOCK = 16  # rows looked at before more are; doubled while everything is
 
 
 class Choose(Protocol):
-    """The target's choices for rows of logits; `offset` is the first row's distance from the pass's first output."""
+    """The target's choices for rows of logits, row r after ahead[:offset + r]; may end with one that differs."""
 
     def __call__(self, logits: torch.Tensor, offset: int, ahead: Sequence[int]) -> Choices: ...
 
@@ -42,7 +42,7 @@ def accept(draft: Sequence[int], logits: torch.Tensor, choose: Choose, end_token
     size = _FIRST_BLOCK
     while len(emitted) <= len(draft):
         start = len(emitted)
-        choices = choose(logits[start : start + size], start, draft[start : start + size])
+        choices = choose(logits[start : start + size], start, draft)
         for token, margin, second in zip(choices.tokens, choices.margins, choices.runners_up, strict=True):
             position = len(emitted)
             emitted.append(token)

@@ -9,11 +9,13 @@ import torch
 
 from redraft.drafting.base import EMPTY, Draft, Verdict
 from redraft.drafting.length import allocate
+from redraft.drafting.model import Asking, DraftModel, fill
 from redraft.drafting.planner import Planner
 from redraft.engine import spans
-from redraft.engine.accept import Acceptance, accept
+from redraft.engine.accept import Acceptance, Choose, accept
 from redraft.engine.cost import LiveCost
 from redraft.engine.memory import EmittedTexts
+from redraft.engine.rejection import RejectionChooser
 from redraft.engine.request import DraftMode
 from redraft.engine.results import Delta, Failed, Finished, FinishReason, Source, Started
 from redraft.engine.sampling import Choices, choose, choose_rows
@@ -32,7 +34,13 @@ class Engine:
     """Runs edits on one target. Not thread-safe: one thread owns it."""
 
     def __init__(
-        self, target: Target, scheduler: Scheduler, planner: Planner, cost: LiveCost, emitted: EmittedTexts
+        self,
+        target: Target,
+        scheduler: Scheduler,
+        planner: Planner,
+        cost: LiveCost,
+        emitted: EmittedTexts,
+        draft_model: DraftModel | None = None,
     ) -> None:
         """planner: what the edits' drafters weigh drafts with; emitted: where outputs' ids are kept for follow-ups."""
         self.target = target
@@ -40,6 +48,7 @@ class Engine:
         self._planner = planner
         self._cost = cost
         self._emitted = emitted
+        self._draft_model = draft_model
         self._tolerance = _NEAR_TIE.get(target.spec.dtype, _NEAR_TIE_HALF)
 
     def step(self) -> None:
@@ -69,6 +78,7 @@ class Engine:
     def fail_all(self, error: Exception) -> None:
         """End every edit, running or waiting, with an error; what their slots hold is not trusted any more."""
         for sequence in self.scheduler.discard_all():
+            self._close_reader(sequence)
             sequence.emit(Failed(error))
 
     def _learn_cost(self, queries: int, context: int) -> None:
@@ -91,6 +101,7 @@ class Engine:
             else EMPTY
             for portion in portions
         ]
+        drafts = self._filled(portions, drafts)
         base = sum(portion.count for portion in portions)
         lengths = allocate(drafts, base, self._planner.curve)
         spent = (time.perf_counter() - began) / len(portions)
@@ -98,10 +109,36 @@ class Engine:
             portion.sequence.timeline.drafting += spent
         return [draft.cut(length) for draft, length in zip(drafts, lengths, strict=True)]
 
+    def _filled(self, portions: Seq[Portion], drafts: list[Draft]) -> list[Draft]:
+        """The drafts with what the draft model adds to them, where it is worth asking."""
+        if self._draft_model is None:
+            return drafts
+        began = time.perf_counter()
+        asking = {index: found for index, portion in enumerate(portions) if (found := self._asking(portion))}
+        fill(asking.values(), self._draft_model)
+        spent = (time.perf_counter() - began) / max(1, len(asking))
+        for index, one in asking.items():
+            drafts[index] = one.gap.close()
+            portions[index].sequence.timeline.draft_model += spent
+        return drafts
+
+    def _asking(self, portion: Portion) -> Asking | None:
+        sequence = portion.sequence
+        gap = sequence.drafter.gap if portion.completes and sequence.draft_room > 0 else None
+        if gap is None or self._draft_model is None:
+            return None
+        sequence.reader = sequence.reader or self._draft_model.open(sequence)
+        return Asking(gap, sequence.reader)
+
+    def _close_reader(self, sequence: Sequence) -> None:
+        if sequence.reader is not None and self._draft_model is not None:
+            self._draft_model.close(sequence.reader)
+            sequence.reader = None
+
     def _verify(self, portion: Portion, draft: Draft, logits: torch.Tensor, single: Choices | None) -> None:
         sequence = portion.sequence
         pending = next_tokens(portion)
-        verdict = accept(draft.tokens, logits, _Chooser(sequence, single), self.target.spec.end_tokens)
+        verdict = accept(draft.tokens, logits, _chooser(sequence, draft, single), self.target.spec.end_tokens)
         sequence.held_slot.extend([*pending, *draft.tokens[: verdict.accepted]])
         self._count(sequence, draft, verdict)
         sequence.tokens.extend(verdict.emitted)
@@ -114,11 +151,11 @@ class Engine:
         tally = sequence.tally
         tally.passes += 1
         tally.drafted += draft.length
-        if verdict.accepted:
-            tally.accepted[draft.source] = tally.accepted.get(draft.source, 0) + verdict.accepted
+        sources = draft.sources(verdict.accepted)
+        for source in sources:
+            tally.accepted[source] = tally.accepted.get(source, 0) + 1
         tolerance = self._tolerance / (sequence.parameters.temperature or 1.0)
         tally.near_ties += sum(margin < tolerance for margin in verdict.margins)
-        sources = [draft.source] * verdict.accepted
         sequence.sources += [*sources, *[Source.TARGET] * (len(verdict.emitted) - verdict.accepted)]
         sequence.timeline.first_token = sequence.timeline.first_token or time.perf_counter()
 
@@ -151,6 +188,7 @@ class Engine:
             sequence.emit(Delta(text, spans.provisional_spans("", pieces, sequence.text_length), 0, 0))
             sequence.release(text)
         self._remember(sequence)
+        self._close_reader(sequence)
         self.scheduler.remove(sequence)
         sequence.emit(self._finished(sequence, reason, complete))
 
@@ -211,12 +249,19 @@ class _Chooser:
 
     def __call__(self, logits: torch.Tensor, offset: int, ahead: Seq[int]) -> Choices:
         sequence, position = self._sequence, self._position + offset
-        found = self._single or choose(logits, sequence.parameters, position, sequence.history, ahead)
+        found = self._single or choose(logits, sequence.parameters, position, sequence.history, ahead, offset)
         if sequence.script is None:
             return found
         forced = list(sequence.script[position : position + len(found.tokens)])
         forced += [sequence.end_token] * (len(found.tokens) - len(forced))
         return Choices(forced, found.margins, found.runners_up)
+
+
+def _chooser(sequence: Sequence, draft: Draft, single: Choices | None) -> Choose:
+    if sequence.rejects and draft.source is Source.DRAFT_MODEL and sequence.reader is not None:
+        drawn = sequence.reader.distributions[: draft.lead]
+        return RejectionChooser(sequence.parameters, sequence.output_length, sequence.history, drawn)
+    return _Chooser(sequence, single)
 
 
 def _single_choices(portions: Seq[Portion], parts: Seq[torch.Tensor]) -> dict[int, Choices]:

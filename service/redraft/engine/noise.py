@@ -13,7 +13,7 @@ BLOCK = 64
 """Token ids that share one block's maximum; see `BlockNoise`."""
 
 _MASK = (1 << 64) - 1
-_LARGEST, _WINNER, _TOKEN = 1, 2, 3  # independent streams of one (seed, position)
+_LARGEST, _WINNER, _TOKEN, _TEST = 1, 2, 3, 4  # independent streams of one (seed, position)
 
 
 def _mix(value: int) -> int:
@@ -48,6 +48,11 @@ def _hash(keys: torch.Tensor, counters: torch.Tensor) -> torch.Tensor:
 def _uniform(bits: torch.Tensor) -> torch.Tensor:
     """float64 strictly between 0 and 1 from the upper 53 bits."""
     return (_shift(bits, 11).double() + 0.5) * 2.0**-53
+
+
+def uniform(seed: int, position: int) -> float:
+    """One number strictly between 0 and 1 for each (seed, position)."""
+    return ((_key(seed, position, _TEST) >> 11 & (1 << 53) - 1) + 0.5) * 2.0**-53
 
 
 def in_blocks(scores: torch.Tensor) -> torch.Tensor:

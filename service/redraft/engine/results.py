@@ -107,6 +107,7 @@ class Stats:
     total_time: float = 0.0
     tokens_per_second: float = 0.0
     draft_time: float = 0.0  # time spent deciding what to propose
+    draft_model_time: float = 0.0  # of that, in the draft model
     estimated_time_without_drafts: float = 0.0
     estimated_speedup: float = 1.0
 
@@ -161,3 +162,5 @@ class ModelInfo:
     demo: bool
     scripted: bool
     adapter: str = ""  # name of the LoRA that the model was loaded with
+    draft_model: str = ""  # what fills gaps; empty: nothing
+    draft_model_bytes: int = 0  # memory that it takes

@@ -71,14 +71,19 @@ class History:
 
 
 def choose(
-    logits: torch.Tensor, parameters: SamplingParameters, position: int, history: History, ahead: Sequence[int]
+    logits: torch.Tensor,
+    parameters: SamplingParameters,
+    position: int,
+    history: History,
+    ahead: Sequence[int],
+    seen: int = 0,
 ) -> Choices:
     """Choices for consecutive output positions.
 
-    logits: [rows, vocab], row r belongs to output position `position` + r and has seen `history` and ahead[:r].
+    logits: [rows, vocab], row r belongs to output position `position` + r and has seen `history` and ahead[:seen + r].
     """
     counters = tuple((parameters.seed, position + row) for row in range(len(logits)))
-    return choose_rows(_scores(logits, parameters, history, ahead), parameters, counters)
+    return choose_rows(_scores(logits, parameters, history, ahead, seen), parameters, counters)
 
 
 def choose_rows(scores: torch.Tensor, parameters: SamplingParameters, counters: tuple[tuple[int, int], ...]) -> Choices:
@@ -95,13 +100,17 @@ def choose_rows(scores: torch.Tensor, parameters: SamplingParameters, counters: 
 
 
 def process(
-    logits: torch.Tensor, parameters: SamplingParameters, history: History, ahead: Sequence[int]
+    logits: torch.Tensor, parameters: SamplingParameters, history: History, ahead: Sequence[int], seen: int = 0
 ) -> torch.Tensor:
-    """Processed scores [rows, vocab] in transformers' order; ids that are filtered out are -inf.
+    """Processed scores [rows, vocab] in transformers' order; ids that are filtered out are -inf. See `choose`.
 
     Order: repetition, presence and frequency penalty, temperature, top-k, top-p.
     """
-    scores = _scores(logits, parameters, history, ahead)
+    return filtered(_scores(logits, parameters, history, ahead, seen), parameters)
+
+
+def filtered(scores: torch.Tensor, parameters: SamplingParameters) -> torch.Tensor:
+    """Scores [rows, vocab] over the temperature; ids outside of top-k or top-p are -inf."""
     if parameters.temperature > 0:
         scores = scores / parameters.temperature
     if parameters.filters:
@@ -110,13 +119,14 @@ def process(
 
 
 def _scores(
-    logits: torch.Tensor, parameters: SamplingParameters, history: History, ahead: Sequence[int]
+    logits: torch.Tensor, parameters: SamplingParameters, history: History, ahead: Sequence[int], seen: int
 ) -> torch.Tensor:
     """Logits with the penalties applied."""
     scores = logits if logits.dtype == torch.float64 else logits.float()
     if not parameters.penalises:
         return scores
-    return torch.stack([_penalised(row, parameters, history, ahead[:index]) for index, row in enumerate(scores)])
+    rows = enumerate(scores, start=seen)
+    return torch.stack([_penalised(row, parameters, history, ahead[:count]) for count, row in rows])
 
 
 def _penalised(

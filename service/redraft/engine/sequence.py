@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from redraft.drafting.base import Drafter
+from redraft.drafting.model import Reader
 from redraft.engine.prompt import Prompt
-from redraft.engine.request import EditRequest, Range
+from redraft.engine.request import Acceptance, EditRequest, Range
 from redraft.engine.results import EditEvent, Source
 from redraft.engine.sampling import History, SamplingParameters
 from redraft.engine.shaping import OutputShaper
@@ -41,6 +42,7 @@ class Timeline:
     admitted: float = 0.0
     first_token: float = 0.0
     drafting: float = 0.0  # total spent deciding what to propose
+    draft_model: float = 0.0  # of that, in the draft model
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class Sequence:
     script: tuple[int, ...] | None = None  # a forced output, end token included
     deadline: float | None = None  # time.monotonic()
     slot: Slot | None = None
+    reader: Reader | None = None  # of the draft model, if there is one
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     text: list[str] = field(default_factory=list)  # released pieces
@@ -121,6 +124,11 @@ class Sequence:
         if self.slot is None:
             raise RuntimeError("the edit has not been admitted")
         return self.slot
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the draft model's tokens are accepted by the rejection rule; greedily that is the usual one."""
+        return self.request.drafting.acceptance is Acceptance.REJECTION and self.parameters.temperature > 0
 
     @property
     def draft_room(self) -> int:

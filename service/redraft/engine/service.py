@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from traceback import format_tb
@@ -19,8 +20,10 @@ from redraft.drafting.base import MAX_DRAFT, NoDraft
 from redraft.drafting.classes import classes_of
 from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
+from redraft.drafting.model import DraftModel, EarlyExit
 from redraft.drafting.planner import Planner
 from redraft.engine.cost import LiveCost
+from redraft.engine.drafts import load_draft_model
 from redraft.engine.engine import Engine
 from redraft.engine.memory import EmittedTexts
 from redraft.engine.prompt import Prompt, Prompter
@@ -37,6 +40,7 @@ from redraft.model.base import ModelSpec, Target
 from redraft.model.cache import cache_directory, read_json, write_json
 from redraft.model.cost import MeasuredCost, measured_cost, save_cost
 from redraft.model.loading import DEMO, LoadedModel, LoadOptions, load
+from redraft.model.runner import TorchTarget
 from redraft.model.selfcheck import self_check
 from redraft.replay.pairs import Pair, read_pairs
 
@@ -70,10 +74,12 @@ class EngineService:
         scripts: Scripts | None = None,
         survival: Path | None = None,
         cost: MeasuredCost | None = None,
+        draft: Callable[[TorchTarget, Prompter, MeasuredCost], DraftModel | None] | None = None,
     ) -> None:
         """Checks the model against transformers' own forward.
 
         cost: the cost curve, corrected while serving; None: measured here, or taken from the cache.
+        draft: gives the draft model that fills gaps, for this target, its prompts and costs.
         survival: where what is learned of drafts is kept between servers; None: not at all.
         """
         self.scripts = scripts
@@ -82,12 +88,13 @@ class EngineService:
         self._defaults = _model_defaults(model)
         self_check(model.target)
         self._cost = LiveCost(cost or measured_cost(model.target))
+        self._draft_model = draft(model.target, self._prompter, self._cost.measured) if draft is not None else None
         scheduler = Scheduler(limits, model.target.slots)
         self._planner = Planner(Learned.shipped(), self._cost.curve, classes_of(self._prompter.vocabulary.texts()))
         self._survival_file = survival
         self._restore_survival()
         self._emitted = EmittedTexts()
-        self._engine = Engine(model.target, scheduler, self._planner, self._cost, self._emitted)
+        self._engine = Engine(model.target, scheduler, self._planner, self._cost, self._emitted, self._draft_model)
         self._inbox: list[Sequence] = []
         self._wake = threading.Condition()
         self._stopping = False
@@ -135,6 +142,8 @@ class EngineService:
             demo=spec.demo,
             scripted=self.scripts is not None,
             adapter=spec.adapter,
+            draft_model=self._draft_name,
+            draft_model_bytes=self._draft_model.memory if self._draft_model is not None else 0,
         )
 
     def forced_ids(self, request: EditRequest) -> tuple[list[int], tuple[int, ...]]:
@@ -181,8 +190,21 @@ class EngineService:
     def _check_served(self, request: EditRequest) -> None:
         if request.model and request.model != self._target.spec.name:
             raise UnknownModel(request.model, self._target.spec.name)
-        if request.drafting.acceptance is Acceptance.REJECTION:
-            raise InvalidOption("acceptance", "rejection is for draft-model tokens; this server has no draft model")
+        if request.drafting.acceptance is Acceptance.REJECTION and not self._rejects:
+            raise InvalidOption(
+                "acceptance", "rejection is for tokens of a draft model with the target's tokenizer: there is none"
+            )
+
+    @property
+    def _rejects(self) -> bool:
+        """Whether tokens can be accepted by the rejection rule."""
+        return self._draft_model is not None and self._draft_model.shares_tokenizer
+
+    @property
+    def _draft_name(self) -> str:
+        if isinstance(self._draft_model, EarlyExit):
+            return f"the first {self._draft_model.layers} layers"
+        return self._draft_model.target.spec.name if self._draft_model is not None else ""
 
     def _sequence(self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None) -> Sequence:
         prompt = self._prompt(request)
@@ -200,7 +222,7 @@ class EngineService:
             parameters=parameters,
             defaults_from_model=named,
             limits=limits,
-            drafter=NoDraft() if off else self._drafter(document, references, request.drafting.mode),
+            drafter=NoDraft() if off else self._drafter(document, references, request, parameters.temperature),
             shaper=OutputShaper(request.target_text, request.sampling.stop, request.unwrap, request.preserve_frame),
             decoder=self._prompter.decoder(),
             emit=emit,
@@ -216,9 +238,19 @@ class EngineService:
             return None
         return (*self._prompter.document(self.scripts.rewrite(request.target_text)).ids, end)
 
-    def _drafter(self, document: list[int], references: list[list[int]], mode: DraftMode) -> ComposedDrafter:
-        end, others = self._target.spec.end_tokens[0], mode is DraftMode.AUTO
-        return ComposedDrafter(document, end, self._planner, references if others else (), own_text=others)
+    def _drafter(
+        self, document: list[int], references: list[list[int]], request: EditRequest, temperature: float
+    ) -> ComposedDrafter:
+        others = request.drafting.mode is DraftMode.AUTO
+        return ComposedDrafter(
+            document,
+            self._target.spec.end_tokens[0],
+            self._planner,
+            references if others else (),
+            own_text=others,
+            has_model=others and self._draft_model is not None,
+            drawn=request.drafting.acceptance is Acceptance.REJECTION and temperature > 0,
+        )
 
     @property
     def _room(self) -> int:
@@ -310,9 +342,12 @@ SCRIPTED = "scripted:"
 
 
 def load_service(
-    options: LoadOptions, limits: SchedulerLimits | None = None, template: str | None = None
+    options: LoadOptions,
+    limits: SchedulerLimits | None = None,
+    template: str | None = None,
+    draft_model: str | None = None,
 ) -> EngineService:
-    """Load a model, check and measure it, and start its engine."""
+    """Load a model, check and measure it, and start its engine; draft_model: see `load_draft_model`."""
     scripts = None
     if options.model.startswith(SCRIPTED):
         pairs, _, model = options.model.removeprefix(SCRIPTED).partition(",")
@@ -321,7 +356,8 @@ def load_service(
     loaded = load(options)
     # What a scripted model shows is not how the model behaves.
     survival = survival_file(loaded.target.spec) if scripts is None else None
-    service = EngineService(loaded, limits or SchedulerLimits(), template, scripts, survival)
+    draft = partial(load_draft_model, draft_model, options) if draft_model else None
+    service = EngineService(loaded, limits or SchedulerLimits(), template, scripts, survival, draft=draft)
     service.start()
     return service
 

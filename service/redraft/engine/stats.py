@@ -38,6 +38,7 @@ def statistics(sequence: Sequence, kept: int, cost: MeasuredCost) -> Stats:
         total_time=total,
         tokens_per_second=tokens / (now - admitted) if now > admitted else 0.0,
         draft_time=line.drafting,
+        draft_model_time=line.draft_model,
         estimated_time_without_drafts=alone,
         estimated_speedup=alone / (now - admitted) if now > admitted else 1.0,
     )

@@ -40,6 +40,10 @@ class Vocabulary:
         self._pieces = _token_bytes(specification, self.control.values())
         self._check_control_cannot_be_spelt()
 
+    def same_as(self, other: Vocabulary) -> bool:
+        """Whether every id of either stands for the same text, and is reached in the same way."""
+        return self.control == other.control and self._plain.to_str() == other._plain.to_str()
+
     def encode(self, text: str) -> EncodedText:
         """Ids of a run of plain text; whatever looks like a control token in it is encoded as ordinary characters.
 

@@ -36,6 +36,17 @@ def stock_attention(model: PreTrainedModel) -> Iterator[None]:
         model.set_attn_implementation(ATTENTION)
 
 
+@contextmanager
+def first_layers(model: PreTrainedModel, count: int) -> Iterator[None]:
+    """Only the first `count` layers run, then the final norm and the head: early exit."""
+    config = model.config.get_text_config()
+    usual, config.num_hidden_layers = config.num_hidden_layers, count
+    try:
+        yield
+    finally:
+        config.num_hidden_layers = usual
+
+
 def packed_logits(
     model: PreTrainedModel, ids: torch.Tensor, positions: torch.Tensor, wanted: torch.Tensor, plan: PassPlan
 ) -> torch.Tensor:

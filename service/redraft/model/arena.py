@@ -33,6 +33,11 @@ class Arena:
         self.keys = [torch.empty(size, dtype=shape.dtype, device=device) for _ in range(shape.layers)]
         self.values = [torch.empty(size, dtype=shape.dtype, device=device) for _ in range(shape.layers)]
 
+    @property
+    def bytes(self) -> int:
+        """How many bytes all positions take."""
+        return sum(tensor.nbytes for tensor in (*self.keys, *self.values))
+
     def copy(self, source: int, destination: int, count: int) -> None:
         """Copy `count` tokens' keys and values between two ranges that do not overlap."""
         for tensor in (*self.keys, *self.values):

@@ -46,6 +46,22 @@ class TorchTarget:
         with self._clock:
             return self._forward(rows)
 
+    def forward_early(self, rows: Sequence[PackedRow], layers: int) -> torch.Tensor:
+        """As `forward`, but out of the first `layers` layers; the keys and values of the others are not written."""
+        with adapter.first_layers(self.model, layers):
+            return self._forward(rows)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of weights, keys and values."""
+        weights = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
+        return int(weights) + self._arena.bytes
+
+    @property
+    def layers(self) -> int:
+        """How many there are."""
+        return int(self.model.config.get_text_config().num_hidden_layers)
+
     def last_seconds(self) -> float:
         """See `Target.last_seconds`."""
         return self._clock.seconds()

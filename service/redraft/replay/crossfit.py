@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from transformers import AutoTokenizer
 
-from redraft.drafting.classes import classes_of
 from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Planner
-from redraft.engine.vocabulary import Vocabulary
-from redraft.replay.fit import fit, read_curve, tokens_of
+from redraft.replay.curves import read_curve
+from redraft.replay.fit import encode_pair, fit
 from redraft.replay.pairs import Pair, read_pairs
 from redraft.replay.simulate import Play, play
+from redraft.replay.tokenizer import open_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenPair:
     """A pair as token ids, and which half of the sources it belongs to."""
 
     id: str
@@ -41,7 +40,7 @@ def fold_of(pair: Pair) -> int:
 
 
 def crossfit(
-    pairs: Sequence[Tokens], end: int, curves: Sequence[CostCurve], classes: Sequence[int] | None
+    pairs: Sequence[TokenPair], end: int, curves: Sequence[CostCurve], classes: Sequence[int] | None
 ) -> list[dict[str, Play]]:
     """For every curve the plays by pair, each with the prior that was fitted on the other half."""
     halves = [[pair for pair in pairs if pair.fold == fold] for fold in (0, 1)]
@@ -74,16 +73,17 @@ def summary(plays: dict[str, Play]) -> dict[str, float | str]:
 
 
 def main(
-    tokenizer: Annotated[str, typer.Argument(help="Folder or hub id.")],
+    tokenizer: Annotated[str, typer.Argument(help="demo, a folder or a hub id.")],
     pairs: Annotated[list[Path], typer.Argument(help="JSON-lines files of pairs with a `source` each.")],
     curve: Annotated[list[Path], typer.Option(help="Cost curve file; may be given more than once.")],
 ) -> None:
     """Fit the prior in two folds by source repository, score each with the other's, print one object a curve."""
-    encode = AutoTokenizer.from_pretrained(tokenizer)
-    read = [Tokens(pair.id, fold_of(pair), *tokens_of(encode, pair)) for path in pairs for pair in read_pairs(path)]
+    tokens = open_tokenizer(tokenizer)
+    read = [
+        TokenPair(pair.id, fold_of(pair), *encode_pair(tokens, pair)) for path in pairs for pair in read_pairs(path)
+    ]
     curves = [read_curve(path) for path in curve]
-    classes = classes_of(Vocabulary(encode).texts())
-    for path, plays in zip(curve, crossfit(read, int(encode.eos_token_id), curves, classes), strict=True):
+    for path, plays in zip(curve, crossfit(read, tokens.end, curves, tokens.classes), strict=True):
         sys.stdout.write(json.dumps({"curve": str(path), **summary(plays)}) + "\n")
 
 

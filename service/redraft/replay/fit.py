@@ -10,29 +10,19 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from redraft.drafting.classes import classes_of
 from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Planner
 from redraft.drafting.survival import Hazards
-from redraft.engine.vocabulary import Vocabulary
+from redraft.replay.curves import read_curve
 from redraft.replay.pairs import Pair, read_pairs
 from redraft.replay.simulate import play
+from redraft.replay.tokenizer import Tokens, open_tokenizer
 
 _CAP = 120.0  # trials of a kind's first depth in the shipped prior: enough to lead, few enough to be outlearned
 _PASSES = 2  # the second with the first's result as prior, since kinds met depend on the lengths drafted
-
-
-def read_curve(path: Path) -> CostCurve:
-    """A cost curve file: {"points": [[query_tokens, cost], …]}. Raises ValueError if it is not one."""
-    try:
-        points = json.loads(path.read_text(encoding="utf-8"))["points"]
-        return CostCurve(tuple((int(queries), float(cost)) for queries, cost in points))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a cost curve ({error!r})") from error
 
 
 def fit(
@@ -67,23 +57,21 @@ def _scaled(hazards: Hazards) -> Hazards:
 
 
 def main(
-    tokenizer: Annotated[str, typer.Argument(help="Folder or hub id.")],
+    tokenizer: Annotated[str, typer.Argument(help="demo, a folder or a hub id.")],
     pairs: Annotated[list[Path], typer.Argument(help="JSON-lines files of pairs.")],
     curve: Annotated[list[Path], typer.Option(help="Cost curve file; may be given more than once.")],
 ) -> None:
     """Print the fitted prior as JSON."""
-    vocabulary = Vocabulary(encode := AutoTokenizer.from_pretrained(tokenizer))
-    played = [tokens_of(encode, pair) for path in pairs for pair in read_pairs(path)]
+    tokens = open_tokenizer(tokenizer)
+    played = [encode_pair(tokens, pair) for path in pairs for pair in read_pairs(path)]
     curves = [read_curve(path) for path in curve]
-    learned = fit(played, int(encode.eos_token_id), curves, classes_of(vocabulary.texts()))
+    learned = fit(played, tokens.end, curves, tokens.classes)
     json.dump(learned.prior_to_json(), sys.stdout, indent=0)
 
 
-def tokens_of(tokenizer: PreTrainedTokenizerBase, pair: Pair) -> tuple[list[int], list[int]]:
-    """Document and output of a pair, without special tokens."""
-    texts = (pair.before, pair.after)
-    before, after = (tokenizer(t, add_special_tokens=False, split_special_tokens=True)["input_ids"] for t in texts)
-    return before, after
+def encode_pair(tokens: Tokens, pair: Pair) -> tuple[list[int], list[int]]:
+    """Ids of a pair's document and of its output."""
+    return tokens.vocabulary.encode(pair.before).ids, tokens.vocabulary.encode(pair.after).ids
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
     costs = curve.costs(1, MAX_DRAFT)
     while len(view.output) < len(truth):
         start = len(view.output)
-        draft = drafter.propose(view, min(MAX_DRAFT, len(truth) - start))
+        draft = drafter.propose(view, MAX_DRAFT)
         draft = draft.cut(allocate([draft], 1, curve)[0])
         right = common_prefix(draft.tokens, truth[start : start + draft.length])
         emitted = truth[start : start + right + 1]

@@ -76,6 +76,7 @@ class Pass:
     origin: Origin | None
     drafted: tuple[int, ...]
     accepted: int
+    sources: tuple[Source, ...]  # of the accepted tokens
     own: int | None
     expected: float
     cost: float
@@ -195,7 +196,7 @@ class _Record:
 
 
 class Recorder:
-    """Implements `Drafter`: hands everything to another one and writes it down.
+    """Implements `Drafter`: hands everything to another one and writes it down. No draft model is asked.
 
     What the alignment holds possible is asked of a filter of the recorder's own over the same tokens, so that a peer
     without one can be explained, too.
@@ -203,6 +204,7 @@ class Recorder:
 
     def __init__(self, drafter: Drafter, document: Sequence[int], planner: WatchedPlanner | None = None) -> None:
         self.records: list[_Record] = []
+        self.gap = None
         self._drafter = drafter
         self._planner = planner
         self._alignment = Alignment(document)
@@ -258,7 +260,7 @@ def trace(
     )
     sources = [Source.TARGET] * len(truth)
     for step in passes:
-        sources[step.start : step.start + step.accepted] = [step.source] * step.accepted
+        sources[step.start : step.start + step.accepted] = step.sources
     origins = tuple(origin for record in recorder.records for origin in record.origins)
     breaks = tuple(_breaks(document, truth, origins, sources))
     return Trace(played, truth, tuple(sources), origins, passes, breaks)
@@ -331,6 +333,7 @@ def _passes(records: Sequence[_Record], truth: Ids, curve: CostCurve, texts: Tex
             origin=texts.find(draft, start),
             drafted=draft.tokens,
             accepted=verdict.accepted,
+            sources=tuple(draft.sources(verdict.accepted)),
             own=verdict.emitted[-1] if len(verdict.emitted) > verdict.accepted else None,
             expected=float(draft.survival[: draft.length].sum()),
             cost=cost,

@@ -160,6 +160,8 @@ def models_to_wire(info: ModelInfo, max_message_bytes: int) -> service_pb.GetMod
         demo=info.demo,
         scripted=info.scripted,
         adapter=info.adapter,
+        draft_model=info.draft_model,
+        draft_model_bytes=info.draft_model_bytes,
     )
     return service_pb.GetModelResponse(models=[model], server_version=info.version, max_message_bytes=max_message_bytes)
 
@@ -182,4 +184,6 @@ def model_from_wire(message: service_pb.GetModelResponse) -> ModelInfo:
         demo=model.demo,
         scripted=model.scripted,
         adapter=model.adapter,
+        draft_model=model.draft_model,
+        draft_model_bytes=model.draft_model_bytes,
     )

@@ -30,6 +30,7 @@ def stats_to_wire(stats: Stats) -> pb.Stats:
         total_seconds=stats.total_time,
         tokens_per_second=stats.tokens_per_second,
         draft_seconds=stats.draft_time,
+        draft_model_seconds=stats.draft_model_time,
         estimated_seconds_without_drafts=stats.estimated_time_without_drafts,
         estimated_speedup=stats.estimated_speedup,
     )
@@ -56,6 +57,7 @@ def stats_from_wire(message: pb.Stats) -> Stats:
         total_time=message.total_seconds,
         tokens_per_second=message.tokens_per_second,
         draft_time=message.draft_seconds,
+        draft_model_time=message.draft_model_seconds,
         estimated_time_without_drafts=message.estimated_seconds_without_drafts,
         estimated_speedup=message.estimated_speedup,
     )

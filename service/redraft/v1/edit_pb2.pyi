@@ -147,7 +147,7 @@ class AcceptedTokens(_message.Message):
     def __init__(self, source: _Optional[_Union[Source, str]] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ("prompt_tokens", "cached_tokens", "output_tokens", "passes", "prefill_passes", "drafted_tokens", "accepted", "rejected_tokens", "kept_tokens", "coverage", "oracle_coverage", "near_ties", "queue_seconds", "time_to_first_token_seconds", "decode_seconds", "total_seconds", "tokens_per_second", "draft_seconds", "estimated_seconds_without_drafts", "estimated_speedup")
+    __slots__ = ("prompt_tokens", "cached_tokens", "output_tokens", "passes", "prefill_passes", "drafted_tokens", "accepted", "rejected_tokens", "kept_tokens", "coverage", "oracle_coverage", "near_ties", "queue_seconds", "time_to_first_token_seconds", "decode_seconds", "total_seconds", "tokens_per_second", "draft_seconds", "estimated_seconds_without_drafts", "estimated_speedup", "draft_model_seconds")
     PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +168,7 @@ class Stats(_message.Message):
     DRAFT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_SECONDS_WITHOUT_DRAFTS_FIELD_NUMBER: _ClassVar[int]
     ESTIMATED_SPEEDUP_FIELD_NUMBER: _ClassVar[int]
+    DRAFT_MODEL_SECONDS_FIELD_NUMBER: _ClassVar[int]
     prompt_tokens: int
     cached_tokens: int
     output_tokens: int
@@ -188,7 +189,8 @@ class Stats(_message.Message):
     draft_seconds: float
     estimated_seconds_without_drafts: float
     estimated_speedup: float
-    def __init__(self, prompt_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., passes: _Optional[int] = ..., prefill_passes: _Optional[int] = ..., drafted_tokens: _Optional[int] = ..., accepted: _Optional[_Iterable[_Union[AcceptedTokens, _Mapping]]] = ..., rejected_tokens: _Optional[int] = ..., kept_tokens: _Optional[int] = ..., coverage: _Optional[float] = ..., oracle_coverage: _Optional[float] = ..., near_ties: _Optional[int] = ..., queue_seconds: _Optional[float] = ..., time_to_first_token_seconds: _Optional[float] = ..., decode_seconds: _Optional[float] = ..., total_seconds: _Optional[float] = ..., tokens_per_second: _Optional[float] = ..., draft_seconds: _Optional[float] = ..., estimated_seconds_without_drafts: _Optional[float] = ..., estimated_speedup: _Optional[float] = ...) -> None: ...
+    draft_model_seconds: float
+    def __init__(self, prompt_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., passes: _Optional[int] = ..., prefill_passes: _Optional[int] = ..., drafted_tokens: _Optional[int] = ..., accepted: _Optional[_Iterable[_Union[AcceptedTokens, _Mapping]]] = ..., rejected_tokens: _Optional[int] = ..., kept_tokens: _Optional[int] = ..., coverage: _Optional[float] = ..., oracle_coverage: _Optional[float] = ..., near_ties: _Optional[int] = ..., queue_seconds: _Optional[float] = ..., time_to_first_token_seconds: _Optional[float] = ..., decode_seconds: _Optional[float] = ..., total_seconds: _Optional[float] = ..., tokens_per_second: _Optional[float] = ..., draft_seconds: _Optional[float] = ..., estimated_seconds_without_drafts: _Optional[float] = ..., estimated_speedup: _Optional[float] = ..., draft_model_seconds: _Optional[float] = ...) -> None: ...
 
 class Shaping(_message.Message):
     __slots__ = ("removed_prefix", "removed_suffix", "leading", "trailing", "line_endings")
@@ -277,7 +279,7 @@ class Finished(_message.Message):
     def __init__(self, reason: _Optional[_Union[FinishReason, str]] = ..., complete: _Optional[bool] = ..., edits: _Optional[_Iterable[_Union[TextEdit, _Mapping]]] = ..., spans: _Optional[_Iterable[_Union[Span, _Mapping]]] = ..., shaping: _Optional[_Union[Shaping, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., stop_string: _Optional[str] = ...) -> None: ...
 
 class Model(_message.Message):
-    __slots__ = ("name", "context_tokens", "max_output_tokens", "max_draft_tokens", "max_concurrent_edits", "device", "dtype", "parameters", "demo", "scripted", "adapter")
+    __slots__ = ("name", "context_tokens", "max_output_tokens", "max_draft_tokens", "max_concurrent_edits", "device", "dtype", "parameters", "demo", "scripted", "adapter", "draft_model", "draft_model_bytes")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -289,6 +291,8 @@ class Model(_message.Message):
     DEMO_FIELD_NUMBER: _ClassVar[int]
     SCRIPTED_FIELD_NUMBER: _ClassVar[int]
     ADAPTER_FIELD_NUMBER: _ClassVar[int]
+    DRAFT_MODEL_FIELD_NUMBER: _ClassVar[int]
+    DRAFT_MODEL_BYTES_FIELD_NUMBER: _ClassVar[int]
     name: str
     context_tokens: int
     max_output_tokens: int
@@ -300,4 +304,6 @@ class Model(_message.Message):
     demo: bool
     scripted: bool
     adapter: str
-    def __init__(self, name: _Optional[str] = ..., context_tokens: _Optional[int] = ..., max_output_tokens: _Optional[int] = ..., max_draft_tokens: _Optional[int] = ..., max_concurrent_edits: _Optional[int] = ..., device: _Optional[str] = ..., dtype: _Optional[str] = ..., parameters: _Optional[int] = ..., demo: _Optional[bool] = ..., scripted: _Optional[bool] = ..., adapter: _Optional[str] = ...) -> None: ...
+    draft_model: str
+    draft_model_bytes: int
+    def __init__(self, name: _Optional[str] = ..., context_tokens: _Optional[int] = ..., max_output_tokens: _Optional[int] = ..., max_draft_tokens: _Optional[int] = ..., max_concurrent_edits: _Optional[int] = ..., device: _Optional[str] = ..., dtype: _Optional[str] = ..., parameters: _Optional[int] = ..., demo: _Optional[bool] = ..., scripted: _Optional[bool] = ..., adapter: _Optional[str] = ..., draft_model: _Optional[str] = ..., draft_model_bytes: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,197 @@
+"""A draft model changes when tokens come, never which."""
+
+from __future__ import annotations
+
+import json
+import queue
+
+import pytest
+import tiny_models
+import torch
+from redraft.bench.random_model import byte_tokenizer
+from redraft.drafting.length import CostCurve
+from redraft.drafting.model import EarlyExit, SmallModel, TranslatedModel
+from redraft.engine import service as service_module
+from redraft.engine.drafts import measure_depths, sample_ids
+from redraft.engine.prompt import Prompter
+from redraft.engine.request import Acceptance, Drafting, DraftMode, EditRequest, Sampling
+from redraft.engine.results import Source
+from redraft.engine.scheduler import SchedulerLimits
+from redraft.errors import InvalidOption
+from redraft.model.cost import MeasuredCost
+from runs import collect, run
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+AUTO, OFF = Drafting(), Drafting(DraftMode.OFF)
+REJECTION = Drafting(acceptance=Acceptance.REJECTION)
+FLAT = MeasuredCost(((1, 1.0), (257, 1.5)), 0.001, 0.0)
+CHEAP = CostCurve(((1, 0.01), (257, 0.02)))
+DOCUMENT = "A text of which nothing comes back."
+
+
+def other(model):
+    """The same weights, a little shaken: it agrees now and then."""
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(3)
+        for parameter in model.target.model.parameters():
+            parameter += 0.02 * parameter.std() * torch.randn(parameter.shape, generator=generator).double()
+    return model
+
+
+def words(tokenizer):
+    """The byte tokenizer with some longer tokens, so that the same text has other ids."""
+    specification = json.loads(tokenizer.backend_tokenizer.to_str())
+    vocabulary, merges = specification["model"]["vocab"], specification["model"]["merges"]
+    for pair in ("Ġ a", "t h", "e r", "Ã ł", "i n"):
+        left, right = pair.split()
+        merges.append([left, right])
+        vocabulary[left + right] = len(vocabulary)
+    backend = Tokenizer.from_str(json.dumps(specification))
+    fast = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<|im_end|>", unk_token="<unk>")
+    fast.chat_template = tokenizer.chat_template
+    return fast
+
+
+def same_weights(target, prompter, cost):
+    return SmallModel(tiny_models.loaded().target, CHEAP)
+
+
+def shaken(target, prompter, cost):
+    return SmallModel(other(tiny_models.loaded()).target, CHEAP)
+
+
+def early(target, prompter, cost):
+    return EarlyExit(target, CHEAP, 2)
+
+
+def translated(target, prompter, cost):
+    return TranslatedModel(
+        tiny_models.loaded().target, CHEAP, Prompter(words(byte_tokenizer())), prompter, tiny_models.END
+    )
+
+
+@pytest.fixture
+def serve():
+    running = []
+
+    def start(draft, **limits):
+        service = service_module.EngineService(
+            tiny_models.loaded(), SchedulerLimits(prefill_tokens=64, **limits), cost=FLAT, draft=draft
+        )
+        service.start()
+        running.append(service)
+        return service
+
+    yield start
+    for service in running:
+        service.stop()
+        service._target.slots.check()
+        assert service._target.slots.running == 0
+
+
+def edit(drafting=AUTO, **sampling):
+    return EditRequest(DOCUMENT, "do it", sampling=Sampling(max_output_tokens=60, **sampling), drafting=drafting)
+
+
+@pytest.mark.parametrize("draft", [same_weights, shaken, early, translated])
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_the_text_is_the_targets_own(serve, draft, temperature):
+    service = serve(draft)
+    proposed = 0
+    for seed in range(10):
+        sampling = {"temperature": temperature, "seed": seed, "top_k": 20, "top_p": 0.95}
+        _, text, finished = run(service, edit(**sampling))
+        _, alone, _ = run(service, edit(OFF, **sampling))
+        assert text == alone
+        proposed += finished.stats.accepted.get(Source.DRAFT_MODEL, 0) + finished.stats.rejected
+    assert proposed > 0
+
+
+def test_a_model_that_thinks_alike_is_accepted(serve):
+    service = serve(same_weights)
+    for temperature in (0.0, 1.0):  # with the same noise even its samples coincide
+        _, _, finished = run(service, edit(temperature=temperature, seed=5))
+        assert finished.stats.accepted[Source.DRAFT_MODEL] > 30
+        assert finished.stats.passes < 20
+        assert 0 < finished.stats.draft_model_time <= finished.stats.draft_time
+
+
+def test_slots_of_the_draft_model_are_free_again(serve):
+    service = serve(shaken)
+    waiting = []
+    for number in range(60):
+        events = queue.SimpleQueue()
+        handle = service.submit(edit(temperature=1.0, seed=number), events.put)
+        waiting.append(events)
+        if number % 3 == 0:
+            handle.cancel()
+    for events in waiting:
+        collect(events)
+    pool = service._draft_model.target.slots
+    pool.check()
+    assert pool.running == 0
+
+
+def test_several_edits_are_drafted_together(serve):
+    service = serve(same_weights, max_running=4)
+    queues = [queue.SimpleQueue() for _ in range(4)]
+    requests = [edit(temperature=1.0, seed=number) for number in range(4)]
+    for request, events in zip(requests, queues, strict=True):
+        service.submit(request, events.put)
+    together = [collect(events)[1] for events in queues]
+    assert together == [run(service, request)[1] for request in requests]
+
+
+def test_document_only_asks_no_model(serve):
+    _, _, finished = run(serve(same_weights), edit(Drafting(DraftMode.DOCUMENT)))
+    assert Source.DRAFT_MODEL not in finished.stats.accepted
+    assert finished.stats.draft_model_time == 0
+
+
+def test_a_dear_model_is_not_asked(serve):
+    dear = CostCurve(((1, 2.0), (257, 4.0)))
+    service = serve(lambda target, prompter, cost: SmallModel(tiny_models.loaded().target, dear))
+    assert Source.DRAFT_MODEL not in run(service, edit())[2].stats.accepted
+
+
+def test_rejection_needs_a_model_with_the_same_tokenizer(serve):
+    with pytest.raises(InvalidOption):
+        run(serve(None), edit(REJECTION, temperature=1.0))
+    with pytest.raises(InvalidOption):
+        run(serve(translated), edit(REJECTION, temperature=1.0))
+
+
+def test_rejection_accepts_what_is_alike_and_runs_to_the_end(serve):
+    service = serve(same_weights)
+    _, text, finished = run(service, edit(REJECTION, temperature=1.0, seed=3))
+    assert finished.stats.accepted[Source.DRAFT_MODEL] > 20
+    assert finished.stats.output_tokens == 60
+    greedy = run(service, edit(REJECTION, temperature=0.0))[1]
+    assert greedy == run(service, edit(OFF, temperature=0.0))[1]
+    shaken_text = run(serve(shaken), edit(REJECTION, temperature=1.0, seed=3))[1]
+    assert text
+    assert shaken_text
+
+
+def test_the_model_is_named_with_its_memory(serve):
+    info = serve(same_weights).info()
+    assert info.draft_model == "tiny"
+    assert info.draft_model_bytes > 8 * info.parameters
+    assert serve(early).info().draft_model == "the first 2 layers"
+    assert serve(early).info().draft_model_bytes == 0
+    assert serve(None).info().draft_model == ""
+
+
+def test_depths_are_measured():
+    model = tiny_models.loaded()
+    prompter = Prompter(model.tokenizer)
+    depths = measure_depths(model.target, sample_ids(prompter))
+    assert [depth.layers for depth in depths] == [1, 2]
+    assert all(0 <= depth.agreement <= 1 and depth.cost > 0 for depth in depths)
+    assert model.target.slots.running == 0
+    with torch.no_grad():  # a last layer that adds nothing: two layers say what three say
+        last = model.target.model.model.layers[2]
+        last.mlp.down_proj.weight.zero_()
+        last.self_attn.o_proj.weight.zero_()
+    assert measure_depths(model.target, sample_ids(prompter))[1].agreement == 1.0
