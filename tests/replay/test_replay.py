@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from redraft.cli import replay as command
+import tiny_models
+import torch
+from redraft.bench.random_model import byte_tokenizer
 from redraft.cli.replay import ReplayOptions, run_replay
 from redraft.drafting.classes import classes_of
 from redraft.drafting.length import CostCurve
@@ -16,11 +19,13 @@ from redraft.engine.vocabulary import Vocabulary
 from redraft.model.cost import MeasuredCost
 from redraft.replay.curves import read_curve
 from redraft.replay.pairs import Pair
-from redraft.replay.run import DRAFTERS, Table, replay, summarize
+from redraft.replay.run import DRAFTERS, WITH_MODEL, Table, replay, summarize
 from redraft.replay.tokenizer import Tokens
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+command = importlib.import_module("redraft.cli.replay")  # the package has a command of the same name
+PLAIN = [name for name in DRAFTERS if name != WITH_MODEL]
 POINTS = [[1, 1.0], [16, 2.0], [64, 4.0], [256, 13.0]]
 CURVE = CostCurve(tuple((queries, cost) for queries, cost in POINTS))
 LINES = [f"{number}: the committee met on day {number} and agreed to meet again.\n" for number in range(12)]
@@ -80,8 +85,8 @@ def test_the_figures_without_drafts(table):
 
 
 def test_every_drafter_has_a_name_and_plays(table):
-    results = list(replay(PAIRS, list(DRAFTERS), table))
-    assert [(r.id, r.drafter) for r in results] == [(pair.id, name) for pair in PAIRS for name in DRAFTERS]
+    results = list(replay(PAIRS, PLAIN, table))
+    assert [(r.id, r.drafter) for r in results] == [(pair.id, name) for pair in PAIRS for name in PLAIN]
     for result in results:
         costs = CURVE.costs(1, 256)
         assert result.play.cost == pytest.approx(sum(costs[drafted] for drafted in result.play.drafted))
@@ -157,7 +162,7 @@ def test_drafters_stand_side_by_side(options, capsys):
 
 def test_all_means_every_drafter(options, capsys):
     assert run_replay(replace(options, drafters=("all",))) == 0
-    assert [summary["drafter"] for summary in printed(capsys)[1]] == list(DRAFTERS)
+    assert [summary["drafter"] for summary in printed(capsys)[1]] == PLAIN
 
 
 def test_two_folders_are_played(options, tmp_path, capsys):
@@ -198,7 +203,11 @@ def test_a_file_in_git_is_played(options, tmp_path, capsys, monkeypatch):
         ({"pairs": (), "before": "a"}, "--before needs --after"),
         ({"pairs": (), "git": "a"}, "--git needs --file"),
         ({"pairs": (), "revisions": "a..b"}, "--git needs --file"),
-        ({"drafters": ("suffix-5",)}, "no drafter is called 'suffix-5'; there are redraft, prompt-lookup"),
+        ({"drafters": ("redraft+model",)}, "redraft+model needs --draft-model"),
+        (
+            {"drafters": ("suffix-5",)},
+            "no drafter is called 'suffix-5'; there are redraft, redraft+model",
+        ),
     ],
 )
 def test_wrong_usage_is_named(options, capsys, changes, message):
@@ -272,3 +281,35 @@ def test_without_a_curve_the_measured_one_of_this_machine_is_used(options, tmp_p
     assert run_replay(replace(options, cost_curve=None)) == 0
     pairs, _ = printed(capsys)
     assert {(one["drafted"], one["modelled_speedup"]) for one in pairs} == {(0, 1.0)}
+
+
+@pytest.fixture
+def tiny_folder(tmp_path):
+    """A tiny model with its tokenizer, as a folder that can be loaded."""
+    model = tiny_models.build("llama", torch.float32)
+    folder = tmp_path / "tiny"
+    model.save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def test_a_draft_model_is_run_in_the_gaps(options, tiny_folder, capsys):
+    wanted = replace(options, tokenizer=str(tiny_folder), draft_model=str(tiny_folder))
+    assert run_replay(replace(wanted, target_parameters=1e9)) == 0
+    pairs, summaries = printed(capsys)
+    assert [summary["drafter"] for summary in summaries] == ["redraft", "redraft+model"]
+    flat = CURVE.costs(1, 256)
+    for one in (pair for pair in pairs if pair["drafter"] == "redraft+model"):
+        verified = sum(flat[drafted] for drafted in one["drafted_per_pass"])
+        assert one["cost"] > verified  # the draft model's own passes are charged
+    assert run_replay(replace(wanted, draft_model="early-exit", drafters=("redraft+model",))) == 0
+    assert printed(capsys)[1][0]["pairs"] == 3
+
+
+def test_a_draft_model_as_large_as_the_target_is_left_alone(options, tiny_folder, capsys):
+    """Its passes cost as much as the target's: asking it could only lose."""
+    parameters = sum(p.numel() for p in tiny_models.build("llama").parameters())
+    wanted = replace(options, tokenizer=str(tiny_folder), draft_model=str(tiny_folder))
+    assert run_replay(replace(wanted, target_parameters=float(parameters))) == 0
+    ours, theirs = printed(capsys)[1]
+    assert theirs["geometric_mean"] == pytest.approx(ours["geometric_mean"])

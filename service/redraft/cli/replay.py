@@ -43,7 +43,7 @@ class ReplayOptions:
     pairs: tuple[Path, ...] = ()
     tokenizer: str = "demo"
     cost_curve: Path | None = None
-    drafters: tuple[str, ...] = (OURS,)
+    drafters: tuple[str, ...] = ()  # none: redraft, and with a draft model that, too
     as_json: bool = False
     learning: bool = True
     before: Path | None = None
