@@ -52,3 +52,21 @@ def test_layout_and_content_hold(steps):
 def test_a_slot_larger_than_the_arena_is_an_error():
     with pytest.raises(ValueError, match="do not fit"):
         SlotPool(8, lambda *_: None).acquire([1, 2], 9, "")
+
+
+def test_a_fork_holds_the_same_and_follows():
+    copies = []
+    pool = SlotPool(100, lambda source, destination, count: copies.append((source, destination, count)))
+    slot = pool.acquire([1, 2, 3, 4], 40, "a")
+    slot.extend([1, 2, 3])
+    other = pool.fork(slot)
+    assert (other.tokens, other.offset, other.running) == ([1, 2, 3], 40, True)
+    assert copies == [(0, 40, 3)]
+    other.extend([4, 5])
+    pool.follow(slot, other)
+    assert slot.tokens == [1, 2, 3, 4, 5]
+    assert copies[-1] == (43, 3, 2)
+    pool.follow(slot, other)
+    assert len(copies) == 2
+    assert pool.fork(slot) is None  # 20 positions are left, and nobody is evicted for it
+    pool.check()

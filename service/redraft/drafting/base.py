@@ -29,6 +29,7 @@ class Draft:
     value:     float64[len(candidate)], what emitting token j saves, in units of a one-token pass.
     cost:      the drafter's own model cost, in units of a one-token pass of the target.
     bridge:    index from which on the document goes on behind what `source` proposes; None: it does not.
+    branch:    another chain for the same place with another first token, verified in the same pass.
     """
 
     candidate: tuple[int, ...]
@@ -40,6 +41,7 @@ class Draft:
     cost: float = 0.0
     fixed: bool = False  # the length is the drafter's own rule and not to be settled by cost
     bridge: int | None = None
+    branch: Draft | None = None
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -55,11 +57,21 @@ class Draft:
         lead = min(count, self.lead)
         return [self.source] * lead + [Source.DOCUMENT] * (count - lead)
 
+    @property
+    def nodes(self) -> int:
+        """What it adds to a pass: its tokens, and the branch's with the token before them, which is run once more."""
+        return self.length + self.extra
+
+    @property
+    def extra(self) -> int:
+        """The branch's share of the nodes."""
+        return self.branch.length + 1 if self.branch is not None and self.length else 0
+
     def cut(self, length: int) -> Draft:
         """The same candidate with another proposed length."""
         return Draft(
             self.candidate, length, self.source, self.origin, self.survival, self.value, self.cost, self.fixed,
-            self.bridge,
+            self.bridge, self.branch,
         )  # fmt: skip
 
 
@@ -72,15 +84,14 @@ class Verdict:
     """What one pass said about a draft.
 
     emitted:    the ids emitted by this pass: accepted draft tokens, then the bonus (no bonus after an accepted end).
-    accepted:   how many of the draft's tokens were accepted, of the `drafted` that were proposed.
-    choices:    the target's own choice after each verified prefix, as far as evaluated; len >= accepted.
-    runners_up: (id, margin) of the second choice at the same places; margin in processed-score units. May be empty.
+    accepted:   how many of the draft's tokens, or of its branch's, were accepted; drafted: its nodes.
+    preferred:  what the target likes best after each draft token that follows the first wrong one, that is after the
+                draft's own words, as far as evaluated; may be empty.
     """
 
     emitted: tuple[int, ...]
     accepted: int
-    choices: tuple[int, ...] = ()
-    runners_up: tuple[tuple[int, float], ...] = ()
+    preferred: tuple[int, ...] = ()
     drafted: int = 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from redraft.drafting.alignment import Alignment, Place
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Verdict
@@ -24,6 +26,7 @@ _MATCHES = (2, 3, 4, 6, 9, 16)
 _AGREEMENT = (0.5, 0.99)
 _CONFIDENCE = (0.5, 0.8, 0.95)
 _RATES = (0.003, 0.006, 0.012, 0.02, 0.035, 0.06)
+_MISLED = 7  # tokens behind a draft's first wrong one after which the target's preferences are taken for its own
 _SURE_RUN = 5  # tokens of a sure copy after which nothing else is looked for
 
 
@@ -65,6 +68,7 @@ class ComposedDrafter:
         self.gap: Gap | None = None
         self._judged: list[_Judged] = []
         self._last = end_token  # emitted last; before the first it stands for the beginning
+        self._proposed = EMPTY
         self._gap = 0  # tokens since the last one that was copied
         self._last_gap = 0  # length of the last gap that ended
         self.origins: Sequence[int | None] = ()
@@ -72,18 +76,39 @@ class ComposedDrafter:
     def propose(self, view: DraftView, limit: int) -> Draft:
         """See `Drafter.propose`; what was emitted came through `observe`."""
         best, length, most = EMPTY, 0, 0.0
-        likeliest = Expected()
+        likeliest, drafts = Expected(), list[tuple[float, Draft]]()
         self._judged.clear()
         for candidate, first in self._with_confidence():
             self._hindsight.candidate(candidate.kind, candidate.plain)
             draft = self._planner.draft(candidate, first, limit)
+            drafts.append((first, draft))
             if first > likeliest.first:
                 likeliest = Expected(draft, first)
             best_length, gain = self._planner.best_length(draft)
             if gain > most:
                 best, length, most = draft, best_length, gain
+        length = min(length, limit)
+        if length:
+            best = replace(best, branch=self._branch(best.cut(length), drafts))
         self.gap = self._open_gap(best, likeliest, limit) if self._has_model and limit else None
-        return self._within_guard(best, min(length, limit))
+        return self._within_guard(best, length)
+
+    def _branch(self, best: Draft, drafts: list[tuple[float, Draft]]) -> Draft | None:
+        """The likeliest other first token with what follows it, if that is worth its nodes beside the best draft.
+
+        A second branch was tried: on a cost curve where one saves 3%, two save less.
+        """
+        others = [one for one in drafts if one[1].candidate[0] != best.candidate[0]]
+        if not others:
+            return None
+        draft, costs = max(others, key=lambda one: one[0])[1], self._planner.costs
+        room = min(len(draft.candidate), len(costs) - best.length - 2)
+        if room <= 0:
+            return None
+        extra = costs[best.length + 2 : best.length + 2 + room] - costs[best.length]
+        gains = np.cumsum(draft.survival[:room] * draft.value[:room]) - extra
+        length = int(np.argmax(gains)) + 1
+        return draft.cut(min(length, draft.length)) if gains[length - 1] > 0 else None
 
     def _open_gap(self, best: Draft, likeliest: Expected, limit: int) -> Gap:
         alignment, gap = self._alignment.fork(), self._gap
@@ -111,15 +136,19 @@ class ComposedDrafter:
 
         spent: what a draft model has cost for it already.
         """
+        self._proposed = draft if length else EMPTY
         if not length:
             return EMPTY
         allowed = self._guard.allowed(self._planner.costs, spent)
+        if draft.cut(length).nodes > allowed:
+            draft = replace(draft, branch=None)
         if length > allowed:
             self._guard.withheld(draft.candidate[:length], self._planner.costs)
         return draft.cut(min(draft.length, allowed))
 
     def observe(self, verdict: Verdict) -> None:
         """See `Drafter.observe`."""
+        self._foresee(verdict)
         spent = self.gap.spent if self.gap is not None else 0.0
         self._guard.settle(verdict.emitted, verdict.drafted, self._planner.costs, spent)
         if self.gap is not None:
@@ -133,6 +162,17 @@ class ComposedDrafter:
         for _, alignment in self._references:
             for token in verdict.emitted:
                 alignment.observe(token)
+
+    def _foresee(self, verdict: Verdict) -> None:
+        """Where the target disagreed with a draft well behind its first wrong token, it will probably do so again."""
+        draft, first = self._proposed, verdict.accepted + 1
+        if draft.origin is None:
+            return
+        for index, token in enumerate(verdict.preferred[_MISLED:], start=first + _MISLED):
+            position = draft.origin + index
+            known = position < len(self._chain) - 1 and draft.candidate[index] == self._chain[position]
+            if known and token != self._chain[position]:
+                self._replacements.foresee(position, token, index - verdict.accepted)
 
     def _follow_all(self, tokens: tuple[int, ...]) -> list[int | None]:
         """Take in what a pass emitted: mostly a copy that goes on, which costs a slice comparison."""
@@ -258,7 +298,7 @@ class ComposedDrafter:
         for site, replacement in self._replacements.sites(start, end):
             kind = replacement.kind
             taken = self._planner.first_survives(kind) > 0.5
-            if not taken:
+            if not taken and not replacement.foreseen:
                 continue
             chain += self._chain[position:site]
             chances.append(Chance(len(chain), kind, taken))

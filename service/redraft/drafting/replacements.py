@@ -9,6 +9,7 @@ from dataclasses import dataclass
 _MOST_OLD, _MOST_NEW = 8, 16  # tokens of a replacement that is remembered
 _MOST_PLACES = 256  # an old text that stands in more places than this is no name
 _RARE = (4, 12)
+_AFTER = (16,)
 _COUNTED = 3  # occurrences that are told apart in a kind
 
 
@@ -21,10 +22,13 @@ class Replacement:
     places: int = 1  # where the old text stands in the document
     repeated: int = 0
     kept: int = 0
+    foreseen: int = 0  # tokens between it and the draft's first wrong one, if the target was seen to prefer it here
 
     @property
     def kind(self) -> str:
         """For the survival table."""
+        if self.foreseen:
+            return f"foreseen/{bisect_right(_AFTER, self.foreseen)}"
         rare = bisect_right(_RARE, self.places)
         long = min(len(self.old), 2) if self.new else 0
         return f"swap/{min(self.repeated, _COUNTED)}/{min(self.kept, _COUNTED)}/{rare}/{long}"
@@ -59,6 +63,12 @@ class Replacements:
             yield position, found
             index = bisect_left(self._positions, position + len(found.old), index)
 
+    def foresee(self, position: int, token: int, after: int) -> None:
+        """The target prefers `token` to document[position], seen `after` tokens behind a draft's first wrong one."""
+        if position not in self._at:
+            insort(self._positions, position)
+        self._at[position] = Replacement((self._document[position],), (token,), foreseen=after)
+
     def under_way(self) -> tuple[tuple[int, ...], int, Replacement] | None:
         """If the gap begins a known replacement: what is left of its new text, where the document goes on, and it."""
         found = self._at.get(self._last + 1) if self._gap else None
@@ -92,6 +102,9 @@ class Replacements:
         if found is None:
             return None
         kind, repeated = found.kind, token == self._first_instead(found)
+        if found.foreseen:  # for this place only
+            del self._at[self._last + 1]
+            self._positions.remove(self._last + 1)
         found.repeated += repeated
         found.kept += token == found.old[0]
         return Encounter(kind, repeated)

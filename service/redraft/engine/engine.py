@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence as Seq
+from dataclasses import replace
 
 import torch
 
@@ -27,6 +28,7 @@ from redraft.model.base import PackedRow, Target
 _INTERRUPTS = {Interrupt.CANCEL: FinishReason.CANCELLED, Interrupt.DEADLINE: FinishReason.DEADLINE}
 # Differences of logits that another rounding could have turned round; scores are logits over the temperature.
 _NEAR_TIE = {"float64": 1e-9, "float32": 1e-3}
+_FORESEEN = 32  # draft tokens behind the first wrong one that are looked at
 _NEAR_TIE_HALF = 0.25  # bfloat16 and float16 logits
 
 
@@ -62,13 +64,16 @@ class Engine:
             return
         drafts = self._drafts(portions)
         rows = [_row(portion, draft) for portion, draft in zip(portions, drafts, strict=True)]
+        branched = [index for index, draft in enumerate(drafts) if draft.extra]
+        rows += [_branch_row(portions[index], drafts[index]) for index in branched]
         logits = self.target.forward(rows)
         context = rows[0].slot.length
         parts = logits.split([len(row.tokens) - row.logits_from for row in rows])
-        singles = _single_choices(portions, parts)
-        for portion, draft, part in zip(portions, drafts, parts, strict=True):
+        branches = dict(zip(branched, parts[len(portions) :], strict=True))
+        singles = _single_choices(portions, parts[: len(portions)])
+        for index, (portion, draft, part) in enumerate(zip(portions, drafts, parts, strict=False)):
             if portion.completes:
-                self._verify(portion, draft, part, singles.get(id(portion)))
+                self._verify(portion, draft, part, singles.get(id(portion)), branches.get(index))
             else:
                 portion.sequence.held_slot.extend(next_tokens(portion))
                 portion.sequence.tally.prefill_passes += 1
@@ -102,12 +107,27 @@ class Engine:
             for portion in portions
         ]
         drafts = self._filled(portions, drafts)
-        base = sum(portion.count for portion in portions)
+        drafts = [self._with_shadow(portion, draft) for portion, draft in zip(portions, drafts, strict=True)]
+        base = sum(portion.count for portion in portions) + sum(draft.extra for draft in drafts)
         lengths = allocate(drafts, base, self._planner.curve)
         spent = (time.perf_counter() - began) / len(portions)
         for portion in portions:
             portion.sequence.timeline.drafting += spent
         return [draft.cut(length) for draft, length in zip(drafts, lengths, strict=True)]
+
+    def _with_shadow(self, portion: Portion, draft: Draft) -> Draft:
+        """The draft, its branch left out if there is nowhere to verify it."""
+        sequence = portion.sequence
+        if not draft.extra:
+            return draft
+        if portion.count > 1:
+            return replace(draft, branch=None)  # the rest of a prompt would be run twice
+        if sequence.shadow is None:
+            sequence.shadow = self.target.slots.fork(sequence.held_slot)
+        if sequence.shadow is None:
+            return replace(draft, branch=None)
+        self.target.slots.follow(sequence.shadow, sequence.held_slot)
+        return draft
 
     def _filled(self, portions: Seq[Portion], drafts: list[Draft]) -> list[Draft]:
         """The drafts with what the draft model adds to them, where it is worth asking."""
@@ -135,22 +155,43 @@ class Engine:
             self._draft_model.close(sequence.reader)
             sequence.reader = None
 
-    def _verify(self, portion: Portion, draft: Draft, logits: torch.Tensor, single: Choices | None) -> None:
-        sequence = portion.sequence
+    def _verify(
+        self,
+        portion: Portion,
+        draft: Draft,
+        logits: torch.Tensor,
+        single: Choices | None,
+        branch_logits: torch.Tensor | None,
+    ) -> None:
+        """Take in a pass of one edit; branch_logits: those of the draft's branch, if it was verified, too."""
+        sequence, nodes = portion.sequence, draft.nodes
         pending = next_tokens(portion)
-        verdict = accept(draft.tokens, logits, _chooser(sequence, draft, single), self.target.spec.end_tokens)
-        sequence.held_slot.extend([*pending, *draft.tokens[: verdict.accepted]])
+        ends = self.target.spec.end_tokens
+        verdict = accept(draft.tokens, logits, _chooser(sequence, draft, single), ends)
+        preferred = _preferred(sequence, draft, verdict, logits)
+        sequence.tally.drafted += nodes - (branch_logits is not None)
+        if draft.branch is not None and branch_logits is not None and draft.branch.tokens[0] == verdict.emitted[0]:
+            draft, preferred = draft.branch, ()
+            verdict = accept(draft.tokens, branch_logits, _chooser(sequence, draft, None), ends)
+            self._take_over(sequence, [*pending, *draft.tokens[: verdict.accepted]])
+        else:
+            sequence.held_slot.extend([*pending, *draft.tokens[: verdict.accepted]])
         self._count(sequence, draft, verdict)
         sequence.tokens.extend(verdict.emitted)
         if sequence.parameters.penalises:
             sequence.history.append(verdict.emitted)
-        sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted, drafted=draft.length))
-        self._emit(sequence, draft, verdict)
+        sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted, preferred, nodes))
+        self._emit(sequence, nodes, verdict)
+
+    def _take_over(self, sequence: Sequence, tokens: list[int]) -> None:
+        """The branch was right: its keys and values become the edit's own."""
+        if sequence.shadow is not None:
+            sequence.shadow.extend(tokens)
+            self.target.slots.follow(sequence.held_slot, sequence.shadow)
 
     def _count(self, sequence: Sequence, draft: Draft, verdict: Acceptance) -> None:
         tally = sequence.tally
         tally.passes += 1
-        tally.drafted += draft.length
         sources = draft.sources(verdict.accepted)
         for source in sources:
             tally.accepted[source] = tally.accepted.get(source, 0) + 1
@@ -159,7 +200,7 @@ class Engine:
         sequence.sources += [*sources, *[Source.TARGET] * (len(verdict.emitted) - verdict.accepted)]
         sequence.timeline.first_token = sequence.timeline.first_token or time.perf_counter()
 
-    def _emit(self, sequence: Sequence, draft: Draft, verdict: Acceptance) -> None:
+    def _emit(self, sequence: Sequence, nodes: int, verdict: Acceptance) -> None:
         """Text of what was emitted, then the end if this was it."""
         first = sequence.output_length - len(verdict.emitted)
         pieces = []
@@ -174,7 +215,7 @@ class Engine:
         shift = sequence.request.selection.start if sequence.request.selection else 0
         found = spans.provisional_spans(sequence.request.target_text, pieces, sequence.text_length, shift)
         sequence.release(text)
-        sequence.emit(Delta(text, found, draft.length, verdict.accepted))
+        sequence.emit(Delta(text, found, nodes, verdict.accepted))
         reason = _end_reason(sequence, verdict)
         if reason is not None:
             self._finish(sequence, reason)
@@ -289,6 +330,22 @@ def _row(portion: Portion, draft: Draft) -> PackedRow:
     tokens = next_tokens(portion)
     first = len(tokens) - 1 if portion.completes else len(tokens)
     return PackedRow(portion.sequence.held_slot, [*tokens, *draft.tokens], first)
+
+
+def _preferred(sequence: Sequence, draft: Draft, verdict: Acceptance, logits: torch.Tensor) -> tuple[int, ...]:
+    """See `Verdict.preferred`; a script prefers nothing."""
+    first = verdict.accepted + 1
+    if sequence.script is not None or draft.length <= first or verdict.ended:
+        return ()
+    return tuple(logits[first : min(draft.length, first + _FORESEEN)].argmax(-1).tolist())
+
+
+def _branch_row(portion: Portion, draft: Draft) -> PackedRow:
+    """The branch behind the edit's last token, in its shadow."""
+    sequence = portion.sequence
+    if sequence.shadow is None or draft.branch is None:
+        raise RuntimeError("a branch is verified in a shadow")
+    return PackedRow(sequence.shadow, [*next_tokens(portion), *draft.branch.tokens], 0)
 
 
 def _draft_ignored(sequence: Sequence) -> str:

@@ -90,6 +90,7 @@ class Scheduler:
     def remove(self, sequence: Sequence) -> None:
         """Forget an edit; its slot, if it has one, keeps its content for reuse."""
         if sequence.slot is not None:
+            self._discard_shadow(sequence)
             self._slots.release(sequence.slot)
             sequence.slot = None
             self.running.remove(sequence)
@@ -100,11 +101,17 @@ class Scheduler:
         """Forget every edit, running or waiting, and what the slots of the running ones hold."""
         edits = [*self.running, *self._waiting]
         for sequence in self.running:
+            self._discard_shadow(sequence)
             self._slots.discard(sequence.held_slot)
             sequence.slot = None
         self.running.clear()
         self._waiting.clear()
         return edits
+
+    def _discard_shadow(self, sequence: Sequence) -> None:
+        if sequence.shadow is not None:
+            self._slots.discard(sequence.shadow)
+            sequence.shadow = None
 
 
 def next_tokens(portion: Portion) -> list[int]:

@@ -81,6 +81,7 @@ class Sequence:
     script: tuple[int, ...] | None = None  # a forced output, end token included
     deadline: float | None = None  # time.monotonic()
     slot: Slot | None = None
+    shadow: Slot | None = None  # where branches are verified: it holds what the slot holds, or a part of that
     reader: Reader | None = None  # of the draft model, if there is one
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)

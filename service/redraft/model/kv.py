@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -82,6 +83,26 @@ class SlotPool:
             self._touch(slot)
         return slot
 
+    def fork(self, slot: Slot) -> Slot | None:
+        """A running slot beside `slot` that holds the same, in room that is free; None: there is none.
+
+        Nothing is evicted for it: what idle slots remember is worth more.
+        """
+        offset = self._first_fit(slot.capacity)
+        if offset is None:
+            return None
+        other = Slot(offset, slot.capacity, slot.principal)
+        self._insert(other)
+        self.follow(other, slot)
+        return other
+
+    def follow(self, slot: Slot, ahead: Slot) -> None:
+        """Take over what another slot holds behind the tokens that both share: all of `slot`'s, as it must be."""
+        count = ahead.length - slot.length
+        if count > 0:
+            self._copy(ahead.offset + slot.length, slot.offset + slot.length, count)
+            slot.extend(ahead.tokens[slot.length :])
+
     def release(self, slot: Slot) -> None:
         """The edit is over: keep what the slot holds for reuse, give back the rest of its room."""
         slot.running = False
@@ -137,9 +158,11 @@ class SlotPool:
         if source in self._slots and source is not None and match:
             self._copy(source.offset, offset, match)
             slot.extend(known[:match])
-        self._slots.append(slot)
-        self._slots.sort(key=lambda other: other.offset)
+        self._insert(slot)
         return slot
+
+    def _insert(self, slot: Slot) -> None:
+        insort(self._slots, slot, key=lambda other: other.offset)
 
     def _best_source(self, known: list[int], principal: str) -> tuple[Slot | None, int]:
         own = [slot for slot in self._slots if slot.principal == principal]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz.distance import LCSseq
 
-from redraft.drafting.base import MAX_DRAFT, Drafter, Verdict
+from redraft.drafting.base import MAX_DRAFT, Draft, Drafter, Verdict
 from redraft.drafting.length import CostCurve, allocate
 from redraft.prefix import common_prefix
 
@@ -49,7 +49,7 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
     """Play `output` (without its end token) as the target's choices.
 
     Every pass is one token and a draft; it emits the accepted prefix and the target's own next token. A fully
-    accepted draft that ends the output has no bonus.
+    accepted draft that ends the output has no bonus. Of a draft and its branch the longer accepted one counts.
     """
     truth = (*output, end_token)
     view = View(document, end_token)
@@ -62,16 +62,20 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
         start = len(view.output)
         draft = drafter.propose(view, MAX_DRAFT)
         draft = draft.cut(allocate([draft], 1, curve)[0])
-        right = common_prefix(draft.tokens, truth[start : start + draft.length])
+        right = max(common_prefix(chain, truth[start : start + len(chain)]) for chain in _chains(draft))
         emitted = truth[start : start + right + 1]
         by_draft[start : start + right] = [True] * right
-        cost += float(costs[draft.length]) + draft.cost
-        drafted.append(draft.length)
+        cost += float(costs[draft.nodes]) + draft.cost
+        drafted.append(draft.nodes)
         accepted.append(right)
         view.output.extend(emitted)
-        drafter.observe(Verdict(emitted, right, drafted=draft.length))
+        drafter.observe(Verdict(emitted, right, drafted=draft.nodes))
     common, missed, runs = _missed(document, truth, by_draft)
     return Play(len(truth), tuple(drafted), tuple(accepted), cost, len(truth) * float(costs[0]), common, missed, runs)
+
+
+def _chains(draft: Draft) -> list[tuple[int, ...]]:
+    return [draft.tokens, draft.branch.tokens] if draft.extra and draft.branch is not None else [draft.tokens]
 
 
 def _missed(document: list[int], truth: Sequence[int], by_draft: list[bool]) -> tuple[int, int, int]:
