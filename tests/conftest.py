@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("redraft", deadline=None)  # no test measures time
+settings.load_profile("redraft")
 
 
 @pytest.fixture(autouse=True, scope="session")

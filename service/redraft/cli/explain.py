@@ -204,6 +204,7 @@ def _as_json(trace: Trace, narrator: Narrator, reading: Reading, step: Pass) -> 
         "origin": origin,
         "proposed_from": narrator.proposed(step),
         "drafted": [reading.token(token) for token in step.drafted],
+        "beside": [reading.token(token) for token in step.other],
         "accepted": step.accepted,
         "target": None if step.own is None else reading.token(step.own),
         "expected": step.expected,

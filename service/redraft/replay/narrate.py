@@ -83,6 +83,9 @@ class Narrator:
         if step.rejected:
             rejected = [self._token(token, Role.REJECTED, step.source) for token in step.rejected]
             yield Note("rejected", tuple(_cut(rejected, most)))
+        if step.other:
+            beside = [self._token(token, Role.REJECTED, step.source) for token in step.other]
+            yield Note("beside", tuple(_cut(beside, most)))
         if own:
             yield Note("target", tuple(own))
         if len(step.hypotheses) > 1 or any(hypothesis.probability < _SURE for hypothesis in step.hypotheses):

@@ -75,6 +75,7 @@ class Pass:
     source: Source
     origin: Origin | None
     drafted: tuple[int, ...]
+    other: tuple[int, ...]  # a second chain that was verified, too
     accepted: int
     sources: tuple[Source, ...]  # of the accepted tokens
     own: int | None
@@ -320,8 +321,8 @@ def _passes(records: Sequence[_Record], truth: Ids, curve: CostCurve, texts: Tex
     start, spent = 0, 0.0
     for number, record in enumerate(records, start=1):
         verdict = record.verdict
-        draft = record.draft.cut(verdict.drafted)
-        cost = float(costs[draft.length]) + draft.cost
+        draft, other = _chains(record.draft, verdict)
+        cost = float(costs[verdict.drafted]) + record.draft.cost
         spent += cost
         end = start + len(verdict.emitted)
         considered = [_considered(weighed, truth, start) for weighed in record.weighed]
@@ -332,6 +333,7 @@ def _passes(records: Sequence[_Record], truth: Ids, curve: CostCurve, texts: Tex
             source=draft.source if draft.length else Source.TARGET,
             origin=texts.find(draft, start),
             drafted=draft.tokens,
+            other=other,
             accepted=verdict.accepted,
             sources=tuple(draft.sources(verdict.accepted)),
             own=verdict.emitted[-1] if len(verdict.emitted) > verdict.accepted else None,
@@ -343,6 +345,16 @@ def _passes(records: Sequence[_Record], truth: Ids, curve: CostCurve, texts: Tex
             chosen=considered[chosen.index(True)] if any(chosen) else None,
         )
         start = end
+
+
+def _chains(draft: Draft, verdict: Verdict) -> tuple[Draft, Ids]:
+    """The chain of a pass that counted, and the tokens of the other one."""
+    if not verdict.drafted or draft.branch is None:
+        return draft.cut(verdict.drafted), ()
+    main = draft.cut(verdict.drafted - draft.extra)
+    if verdict.accepted and main.candidate[0] != verdict.emitted[0]:
+        return draft.branch, main.tokens
+    return main, draft.branch.tokens
 
 
 def _considered(weighed: _Weighed, truth: Ids, start: int) -> Considered:
