@@ -76,39 +76,40 @@ class ComposedDrafter:
     def propose(self, view: DraftView, limit: int) -> Draft:
         """See `Drafter.propose`; what was emitted came through `observe`."""
         best, length, most = EMPTY, 0, 0.0
-        likeliest, drafts = Expected(), list[tuple[float, Draft]]()
+        likeliest, drafts = Expected(), list[Draft]()
         self._judged.clear()
         for candidate, first in self._with_confidence():
             self._hindsight.candidate(candidate.kind, candidate.plain)
             draft = self._planner.draft(candidate, first, limit)
-            drafts.append((first, draft))
+            drafts.append(draft)
             if first > likeliest.first:
                 likeliest = Expected(draft, first)
             best_length, gain = self._planner.best_length(draft)
             if gain > most:
                 best, length, most = draft, best_length, gain
         length = min(length, limit)
-        if length:
-            best = replace(best, branch=self._branch(best.cut(length), drafts))
+        branch = self._branch(best.cut(length), drafts) if length else None
+        if branch is not None:
+            best = replace(best, length=min(best.length, MAX_DRAFT - branch.length - 1), branch=branch)
         self.gap = self._open_gap(best, likeliest, limit) if self._has_model and limit else None
         return self._within_guard(best, length)
 
-    def _branch(self, best: Draft, drafts: list[tuple[float, Draft]]) -> Draft | None:
-        """The likeliest other first token with what follows it, if that is worth its nodes beside the best draft.
+    def _branch(self, best: Draft, drafts: list[Draft]) -> Draft | None:
+        """The draft with another first token that saves most, if any is worth its nodes beside the best one.
 
         A second branch was tried: on a cost curve where one saves 3%, two save less.
         """
-        others = [one for one in drafts if one[1].candidate[0] != best.candidate[0]]
-        if not others:
-            return None
-        draft, costs = max(others, key=lambda one: one[0])[1], self._planner.costs
-        room = min(len(draft.candidate), len(costs) - best.length - 2)
-        if room <= 0:
-            return None
-        extra = costs[best.length + 2 : best.length + 2 + room] - costs[best.length]
-        gains = np.cumsum(draft.survival[:room] * draft.value[:room]) - extra
-        length = int(np.argmax(gains)) + 1
-        return draft.cut(min(length, draft.length)) if gains[length - 1] > 0 else None
+        found, most, costs = None, 0.0, self._planner.costs
+        for draft in drafts:
+            room = min(draft.length, MAX_DRAFT - best.length - 1)
+            if draft.candidate[0] == best.candidate[0] or room <= 0:
+                continue
+            extra = costs[best.length + 2 : best.length + 2 + room] - costs[best.length]
+            gains = np.cumsum(draft.survival[:room] * draft.value[:room]) - extra
+            length = int(np.argmax(gains)) + 1
+            if gains[length - 1] > most:
+                found, most = draft.cut(length), float(gains[length - 1])
+        return found
 
     def _open_gap(self, best: Draft, likeliest: Expected, limit: int) -> Gap:
         alignment, gap = self._alignment.fork(), self._gap

@@ -61,7 +61,7 @@ def play(drafter: Drafter, document: list[int], output: Sequence[int], end_token
     while len(view.output) < len(truth):
         start = len(view.output)
         draft = drafter.propose(view, MAX_DRAFT)
-        draft = draft.cut(allocate([draft], 1, curve)[0])
+        draft = draft.cut(allocate([draft], 1 + draft.extra, curve)[0])
         right = max(common_prefix(chain, truth[start : start + len(chain)]) for chain in _chains(draft))
         emitted = truth[start : start + right + 1]
         by_draft[start : start + right] = [True] * right
