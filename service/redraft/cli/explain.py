@@ -92,7 +92,7 @@ def _trace(options: ExplainOptions) -> tuple[Trace, Reading]:
     reading = Reading(tokens.vocabulary, texts[0], texts[1], texts[2:])
     planner = WatchedPlanner(Learned.shipped(), curve, tokens.classes)
     document, references = reading.document.ids, [text.ids for text in reading.references]
-    drafter = ComposedDrafter(document, tokens.end, planner, references)
+    drafter = ComposedDrafter(document, tokens.end, planner, references, spelling=tokens.spelling)
     return trace(drafter, document, reading.output.ids, tokens.end, curve, references, planner), reading
 
 

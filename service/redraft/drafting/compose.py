@@ -16,9 +16,12 @@ from redraft.drafting.gap import Expected, Gap
 from redraft.drafting.guard import Guard
 from redraft.drafting.lookup import Continuation, Lookup
 from redraft.drafting.planner import Candidate, Chance, Planner
+from redraft.drafting.reflow import Reflow
 from redraft.drafting.replacements import Replacements
+from redraft.drafting.soft import Spelling
 from redraft.drafting.survival import Hindsight
 from redraft.engine.results import Source
+from redraft.prefix import common_prefix
 
 _RUNS = (1, 2, 3, 5, 9, 17, 33, 80)
 _GAPS = (2, 3, 4, 7)
@@ -27,6 +30,7 @@ _AGREEMENT = (0.5, 0.99)
 _CONFIDENCE = (0.5, 0.8, 0.95)
 _RATES = (0.003, 0.006, 0.012, 0.02, 0.035, 0.06)
 _MISLED = 7  # tokens behind a draft's first wrong one after which the target's preferences are taken for its own
+_FENCE = "```"  # around an output whose document had none
 _SURE_RUN = 5  # tokens of a sure copy after which nothing else is looked for
 
 
@@ -51,11 +55,18 @@ class ComposedDrafter:
         own_text: bool = True,
         has_model: bool = False,
         drawn: bool = False,
+        spelling: Spelling | None = None,
     ) -> None:
         """references: further texts to draft from; own_text: whether n-grams of output and document may draft, too;
-        has_model: whether a draft model may be asked to fill gaps; drawn: and its tokens are tested by rejection."""
+        has_model: whether a draft model may be asked to fill gaps; drawn: and its tokens are tested by rejection;
+        spelling: the vocabulary's, to go on behind changed white space and case; None: they end a copy."""
         self._chain = (*document, end_token)
-        self._alignment = Alignment(document)
+        self._length = len(document)
+        self._alignment = Alignment(document, spelling=spelling)
+        soft = self._alignment.soft
+        self._reflow = Reflow(soft, spelling) if soft is not None and spelling is not None else None
+        self._fence = spelling.ids(_FENCE) if spelling is not None and document else ()
+        self._line_break = spelling.ids("\n") if spelling is not None else ()
         self._lookup = Lookup(document)
         self._replacements = Replacements(document, self._alignment.occurrences)
         self._references = [(text, Alignment(text, at_start=False)) for text in references]
@@ -155,6 +166,8 @@ class ComposedDrafter:
         if self.gap is not None:
             self.gap.learn(verdict.emitted)
         self._hindsight.observe(verdict.emitted)
+        if self._reflow is not None:
+            self._reflow.judge(verdict.emitted)
         for judged in self._judged:
             right = judged.first == verdict.emitted[0]
             self._planner.learned.confidence.learn(judged.probability, judged.features, right)
@@ -171,14 +184,18 @@ class ComposedDrafter:
             return
         for index, token in enumerate(verdict.preferred[_MISLED:], start=first + _MISLED):
             position = draft.origin + index
-            known = position < len(self._chain) - 1 and draft.candidate[index] == self._chain[position]
+            known = position < self._length and draft.candidate[index] == self._chain[position]
             if known and token != self._chain[position]:
                 self._replacements.foresee(position, token, index - verdict.accepted)
 
     def _follow_all(self, tokens: tuple[int, ...]) -> list[int | None]:
         """Take in what a pass emitted: mostly a copy that goes on, which costs a slice comparison."""
+        if not self._alignment.emitted and self._fence and tokens[: len(self._fence)] == self._fence:
+            self._close_fence()
         start = self._alignment.place
         count = self._alignment.advance(tokens)
+        if self._reflow is not None:
+            self._reflow.emit(tokens[:count])
         if not count or not self._replacements.advance(count):
             copied: list[int | None] = [self._met(token, start + index) for index, token in enumerate(tokens[:count])]
         else:
@@ -188,15 +205,26 @@ class ComposedDrafter:
             self._end_gap()
         return copied + [self._follow(token) for token in tokens[count:]]
 
+    def _close_fence(self) -> None:
+        """The output began with a fence: unless it is the document's own, one closes it before the end."""
+        document, end = self._chain[:-1], self._chain[-1:]
+        if document[: len(self._fence)] != self._fence:
+            line_break = self._line_break if document[-1:] != self._line_break else ()
+            self._chain = (*document, *line_break, *self._fence, *end)
+
     def _follow(self, token: int) -> int | None:
         """Take in one emitted token; returns the document token that it was copied from."""
         self._last = token
-        origin = self._met(token, self._alignment.observe(token))
+        origin = self._alignment.observe(token)
+        if self._reflow is not None:
+            self._reflow.emit((token,))
+            if self._alignment.change is not None:
+                self._reflow.changed(self._alignment.change)
         if origin is None:
             self._gap += 1
         else:
             self._end_gap()
-        return origin
+        return self._met(token, origin if self._alignment.is_same else None)
 
     def _end_gap(self) -> None:
         if self._gap:
@@ -246,7 +274,9 @@ class ComposedDrafter:
         """What could be proposed, and how probable the alignment holds its place (1 for the lookup's)."""
         rate = self._rate()
         for place in self._alignment.places(self._gap):
-            yield self._from_document(place, rate, self._alignment, self._gap), place.probability
+            plain = self._from_document(place, rate, self._alignment, self._gap)
+            reflowed = self._reflowed(plain, place)
+            yield reflowed or plain, place.probability
         yield from self._from_replacement()
         if not self._alignment.is_sure:
             yield from self._from_references()
@@ -258,6 +288,18 @@ class ComposedDrafter:
             origin = None if own else found.place
             yield Candidate(kind, self._lookup.chain(found, MAX_DRAFT), source, origin, False), 1.0
 
+    def _reflowed(self, plain: Candidate, place: Place) -> Candidate | None:
+        """The same with lines as the output wraps them, if they are believed to break elsewhere."""
+        reflow = self._reflow
+        if reflow is None or not reflow.is_under_way or not place.copying or place.probability < 0.5:
+            return None
+        chain = reflow.chain(place.lead, place.position, self._chain)
+        reflow.expect(chain, plain.chain)
+        if not reflow.is_believed or common_prefix(chain, plain.chain) == min(len(chain), len(plain.chain)):
+            return None
+        kind = f"copy/{bisect_right(_RUNS, reflow.run)}/3/{self._rate(self._alignment.breaks)}"
+        return Candidate(kind, chain, Source.DOCUMENT, None, chain[-1:] == self._chain[-1:])
+
     def _from_replacement(self) -> Iterator[tuple[Candidate, float]]:
         """The rest of a replacement that has begun, and the document behind what it replaces."""
         under_way = self._replacements.under_way()
@@ -266,11 +308,8 @@ class ComposedDrafter:
         rest, goes_on, known = under_way
         kind = f"swapping/{min(3, len(known.new) - len(rest))}/{min(2, known.repeated)}/{min(2, known.kept)}"
         tail, chances = self._with_replacements(goes_on)
-        chain = (*rest, *tail)[:MAX_DRAFT]
-        shifted = tuple(Chance(chance.index + len(rest), chance.kind, chance.taken) for chance in chances)
-        fitting = tuple(chance for chance in shifted if chance.index < len(chain))
-        ends = chain[-1:] == self._chain[-1:]
-        yield Candidate(kind, chain, Source.SELF_COPY, None, ends, fitting, bridge=len(rest)), 1.0
+        behind = Candidate(kind, tail, Source.SELF_COPY, None, False, chances, bridge=len(rest))
+        yield self._led(rest, behind), 1.0
 
     def _from_references(self) -> Iterator[tuple[Candidate, float]]:
         for text, alignment in self._references:
@@ -282,13 +321,24 @@ class ComposedDrafter:
                     yield Candidate(kind, chain, Source.REFERENCE, None, False), place.probability
 
     def _from_document(self, place: Place, rate: str, alignment: Alignment, gap: int) -> Candidate:
-        if place.copying:
+        if place.lead:
+            kind = f"copy/soft/{bisect_right(_CONFIDENCE, place.probability)}/{rate}"
+        elif place.copying:
             run = bisect_right(_RUNS, alignment.matched)
             kind = f"copy/{run}/{bisect_right(_CONFIDENCE, place.probability)}/{rate}"
         else:
             kind = f"gap/{bisect_right(_GAPS, gap)}/{min(place.skipped, 3)}/{rate}"
         chain, chances = self._with_replacements(place.position)
+        if place.lead:
+            return self._led(place.lead, Candidate(kind, chain, Source.DOCUMENT, None, False, chances))
         return Candidate(kind, chain, Source.DOCUMENT, place.position, chain[-1:] == self._chain[-1:], chances)
+
+    def _led(self, lead: tuple[int, ...], candidate: Candidate) -> Candidate:
+        """The candidate with other tokens before it."""
+        chain = (*lead, *candidate.chain)[:MAX_DRAFT]
+        shifted = [replace(chance, index=chance.index + len(lead)) for chance in candidate.chances]
+        chances = tuple(chance for chance in shifted if chance.index < len(chain))
+        return replace(candidate, chain=chain, chances=chances, ends=chain[-1:] == self._chain[-1:])
 
     def _with_replacements(self, start: int) -> tuple[tuple[int, ...], tuple[Chance, ...]]:
         """The document from `start` on, with the replacements that are likely to happen again."""
@@ -310,9 +360,10 @@ class ComposedDrafter:
         chain += self._chain[position : position + MAX_DRAFT]
         return tuple(chain[:MAX_DRAFT]), tuple(chance for chance in chances if chance.index < MAX_DRAFT)
 
-    def _rate(self) -> str:
-        """How broken this document has been so far."""
-        emitted, breaks = self._alignment.emitted, self._alignment.breaks
+    def _rate(self, breaks: int | None = None) -> str:
+        """How broken this document has been so far; breaks: those that count, None: all, soft ones too."""
+        emitted = self._alignment.emitted
+        breaks = self._alignment.breaks + self._alignment.changes if breaks is None else breaks
         if not breaks and emitted < 48:
             return "new"
         return str(bisect_right(_RATES, (breaks + 0.3) / (emitted + 30)))

@@ -22,6 +22,7 @@ from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.model import DraftModel, EarlyExit
 from redraft.drafting.planner import Planner
+from redraft.drafting.soft import Spelling
 from redraft.engine.cost import LiveCost
 from redraft.engine.drafts import load_draft_model
 from redraft.engine.engine import Engine
@@ -90,7 +91,9 @@ class EngineService:
         self._cost = LiveCost(cost or measured_cost(model.target))
         self._draft_model = draft(model.target, self._prompter, self._cost.measured) if draft is not None else None
         scheduler = Scheduler(limits, model.target.slots)
-        self._planner = Planner(Learned.shipped(), self._cost.curve, classes_of(self._prompter.vocabulary.texts()))
+        texts = self._prompter.vocabulary.texts()
+        self._spelling = Spelling(texts)
+        self._planner = Planner(Learned.shipped(), self._cost.curve, classes_of(texts))
         self._survival_file = survival
         self._restore_survival()
         self._emitted = EmittedTexts()
@@ -250,6 +253,7 @@ class EngineService:
             own_text=others,
             has_model=others and self._draft_model is not None,
             drawn=request.drafting.acceptance is Acceptance.REJECTION and temperature > 0,
+            spelling=self._spelling,
         )
 
     @property

@@ -17,6 +17,7 @@ from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Planner
+from redraft.drafting.soft import Spelling
 from redraft.replay.curves import read_curve
 from redraft.replay.fit import encode_pair, fit
 from redraft.replay.pairs import Pair, read_pairs
@@ -40,18 +41,23 @@ def fold_of(pair: Pair) -> int:
 
 
 def crossfit(
-    pairs: Sequence[TokenPair], end: int, curves: Sequence[CostCurve], classes: Sequence[int] | None
+    pairs: Sequence[TokenPair],
+    end: int,
+    curves: Sequence[CostCurve],
+    classes: Sequence[int] | None,
+    spelling: Spelling | None = None,
 ) -> list[dict[str, Play]]:
     """For every curve the plays by pair, each with the prior that was fitted on the other half."""
     halves = [[pair for pair in pairs if pair.fold == fold] for fold in (0, 1)]
-    priors = [fit([(p.document, p.output) for p in halves[1 - fold]], end, curves, classes) for fold in (0, 1)]
+    tokens = [[(pair.document, pair.output) for pair in half] for half in halves]
+    priors = [fit(tokens[1 - fold], end, curves, classes, spelling) for fold in (0, 1)]
     played: list[dict[str, Play]] = []
     for curve in curves:
         plays: dict[str, Play] = {}
         for half, prior in zip(halves, priors, strict=True):
             planner = Planner(Learned.from_prior(prior.prior_to_json()), curve, classes)
             for pair in half:
-                drafter = ComposedDrafter(pair.document, end, planner)
+                drafter = ComposedDrafter(pair.document, end, planner, spelling=spelling)
                 plays[pair.id] = play(drafter, pair.document, pair.output, end, curve)
         played.append(plays)
     return played
@@ -83,7 +89,8 @@ def main(
         TokenPair(pair.id, fold_of(pair), *encode_pair(tokens, pair)) for path in pairs for pair in read_pairs(path)
     ]
     curves = [read_curve(path) for path in curve]
-    for path, plays in zip(curve, crossfit(read, tokens.end, curves, tokens.classes), strict=True):
+    played = crossfit(read, tokens.end, curves, tokens.classes, tokens.spelling)
+    for path, plays in zip(curve, played, strict=True):
         sys.stdout.write(json.dumps({"curve": str(path), **summary(plays)}) + "\n")
 
 

@@ -15,6 +15,7 @@ from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Planner
+from redraft.drafting.soft import Spelling
 from redraft.drafting.survival import Hazards
 from redraft.replay.curves import read_curve
 from redraft.replay.pairs import Pair, read_pairs
@@ -26,7 +27,11 @@ _PASSES = 2  # the second with the first's result as prior, since kinds met depe
 
 
 def fit(
-    pairs: list[tuple[list[int], list[int]]], end: int, curves: Iterable[CostCurve], classes: Sequence[int] | None
+    pairs: list[tuple[list[int], list[int]]],
+    end: int,
+    curves: Iterable[CostCurve],
+    classes: Sequence[int] | None,
+    spelling: Spelling | None = None,
 ) -> Learned:
     """What is learned from playing every (document, output) on every curve: counts capped, with a prior a family."""
     prior: dict[str, Hazards] = {}
@@ -37,7 +42,7 @@ def fit(
         for curve in curves:
             planner = Planner(learned, curve, classes)
             for document, output in pairs:
-                play(ComposedDrafter(document, end, planner), document, output, end, curve)
+                play(ComposedDrafter(document, end, planner, spelling=spelling), document, output, end, curve)
         prior, weights = _capped(dict(learned.survival.counts())), learned.confidence.weights
     return Learned(prior, weights)
 
@@ -65,7 +70,7 @@ def main(
     tokens = open_tokenizer(tokenizer)
     played = [encode_pair(tokens, pair) for path in pairs for pair in read_pairs(path)]
     curves = [read_curve(path) for path in curve]
-    learned = fit(played, tokens.end, curves, tokens.classes)
+    learned = fit(played, tokens.end, curves, tokens.classes, tokens.spelling)
     json.dump(learned.prior_to_json(), sys.stdout, indent=0)
 
 

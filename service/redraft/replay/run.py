@@ -81,7 +81,7 @@ def _ours(table: Table) -> Make:
 
     def make(pair: Pair, document: list[int]) -> Drafter:
         planner = shared if table.learning else Planner(Learned.shipped(), table.curve, table.tokens.classes)
-        return ComposedDrafter(document, table.tokens.end, planner)
+        return ComposedDrafter(document, table.tokens.end, planner, spelling=table.tokens.spelling)
 
     return make
 
@@ -93,7 +93,9 @@ def _with_model(table: Table) -> Make:
     planner = Planner(Learned.shipped(), table.curve, table.tokens.classes)
 
     def make(pair: Pair, document: list[int]) -> Drafter:
-        return WithModel(ComposedDrafter(document, table.tokens.end, planner, has_model=True), fill, pair)
+        spelling = table.tokens.spelling
+        ours = ComposedDrafter(document, table.tokens.end, planner, has_model=True, spelling=spelling)
+        return WithModel(ours, fill, pair)
 
     return make
 

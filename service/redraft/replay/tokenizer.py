@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from transformers import AutoTokenizer
 
 from redraft.drafting.classes import classes_of
+from redraft.drafting.soft import Spelling
 from redraft.engine.vocabulary import Vocabulary
 from redraft.errors import ModelRefused
 from redraft.model.loading import resolve
@@ -14,11 +15,13 @@ from redraft.model.loading import resolve
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How texts become ids: the vocabulary, the class of each of its tokens, and the token that ends an output."""
+    """How texts become ids: the vocabulary, the class of each of its tokens, the token that ends an output, and the
+    vocabulary's spelling."""
 
     vocabulary: Vocabulary
     classes: list[int]
     end: int
+    spelling: Spelling | None = None
 
 
 def open_tokenizer(name: str) -> Tokens:
@@ -30,4 +33,5 @@ def open_tokenizer(name: str) -> Tokens:
     if tokenizer.eos_token_id is None:
         raise ModelRefused(f"the tokenizer {name} has no end token")
     vocabulary = Vocabulary(tokenizer)
-    return Tokens(vocabulary, classes_of(vocabulary.texts()), int(tokenizer.eos_token_id))
+    texts = vocabulary.texts()
+    return Tokens(vocabulary, classes_of(texts), int(tokenizer.eos_token_id), Spelling(texts))
