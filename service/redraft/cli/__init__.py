@@ -161,7 +161,7 @@ def explain(
 @app.command(
     epilog="Your own edits: --before OLD --after NEW plays files at the same path in two folders; --git REPO --file "
     "PATH [--revisions A..B] plays the versions of a file. --drafter all sets every known rule beside ours; "
-    'CURVE.json is {"points": [[query_tokens, cost], …]}, costs in one-token passes.'
+    'CURVE.json is {"points": \\[\\[query_tokens, cost], …]}, costs in one-token passes.'
 )
 def replay(
     pairs: Annotated[list[Path] | None, typer.Argument(help="JSON lines of {id, before, after, kind}.")] = None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
@@ -23,6 +25,7 @@ _log = structlog.get_logger(__name__)
 
 EARLY_EXIT = "early-exit"
 _DEPTHS = 8  # depths that are tried
+_ROUNDS = 8
 _SAMPLE = 256  # tokens of the sample that they are judged by
 
 
@@ -95,27 +98,25 @@ def measure_depths(target: TorchTarget, sample: list[int]) -> list[Depth]:
     try:
         row = PackedRow(slot, sample, 0)
         chosen = target.forward([row]).argmax(-1)
-        one = PackedRow(slot, sample[:1], 0)
-        whole = _seconds(target, one, target.layers)
-        step = max(1, target.layers // _DEPTHS)
+        depths = range(step := max(1, target.layers // _DEPTHS), target.layers, step)
+        *seconds, whole = _seconds(target, PackedRow(slot, sample[:1], 0), [*depths, target.layers])
         return [
             Depth(
-                layers,
-                float((target.forward_early([row], layers).argmax(-1) == chosen).float().mean()),
-                _seconds(target, one, layers) / whole,
+                layers, float((target.forward_early([row], layers).argmax(-1) == chosen).float().mean()), spent / whole
             )
-            for layers in range(step, target.layers, step)
+            for layers, spent in zip(depths, seconds, strict=True)
         ]
     finally:
         target.slots.discard(slot)
 
 
-def _seconds(target: TorchTarget, row: PackedRow, layers: int) -> float:
-    """Least of some runs: what else runs on the machine only adds."""
-    spent = []
-    for _ in range(4):
-        began = time.perf_counter()
-        if target.forward_early([row], layers).is_cuda:
-            torch.cuda.synchronize()
-        spent.append(time.perf_counter() - began)
-    return min(spent)
+def _seconds(target: TorchTarget, row: PackedRow, depths: Sequence[int]) -> list[float]:
+    """Least time at each depth: what else runs on the machine only adds. In rounds, so that it adds to all of them."""
+    least = [math.inf] * len(depths)
+    for _ in range(_ROUNDS):
+        for index, layers in enumerate(depths):
+            began = time.perf_counter()
+            if target.forward_early([row], layers).is_cuda:
+                torch.cuda.synchronize()
+            least[index] = min(least[index], time.perf_counter() - began)
+    return least
