@@ -50,7 +50,8 @@ class Learned:
         """Take back what `to_json` gave. Raises ValueError, TypeError or KeyError if it is of another shape."""
         confidence = Confidence([float(weight) for weight in saved["confidence"]])
         agreement = Agreement()
-        agreement.restore(saved["agreement"])
+        if "agreement" in saved:  # earlier versions knew of none
+            agreement.restore(saved["agreement"])
         self.survival.restore(saved["survival"])
         self.agreement = agreement
         self.confidence = confidence
