@@ -16,6 +16,7 @@ from redraft.drafting.confidence import FAMILIES, SIZE, Confidence, Seen
 from redraft.drafting.guard import SHARE, SPARE, Guard
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve, allocate, cost_to_break
+from redraft.drafting.lookup import Lookup
 from redraft.drafting.planner import Candidate, Planner
 from redraft.drafting.replacements import Replacements
 from redraft.drafting.survival import Hindsight, SurvivalTable
@@ -228,3 +229,14 @@ def test_drafts_are_shorter_where_edits_share_the_pass():
     bound.share_among(8)
     assert bound.costs[0] == pytest.approx(1.2 / 8)
     assert bound.best_length(bound.draft(candidate, 0.7, 60))[0] < alone
+
+
+def test_a_repetition_is_drafted_beyond_what_was_written_of_it():
+    lookup = Lookup([1, 2, 3])
+    lookup.observe([7, 8, 9, 7, 8])
+    found = lookup.best()
+    assert lookup.is_own(found)
+    assert lookup.chain(found, 8) == (9, 7, 8, 9, 7, 8, 9, 7)
+    lookup = Lookup([7, 8, 9])
+    lookup.observe([4, 7, 8])
+    assert lookup.chain(lookup.best(), 8) == (9,)  # the document ends

@@ -63,7 +63,10 @@ class Lookup:
     def chain(self, continuation: Continuation, limit: int) -> tuple[int, ...]:
         """What followed there, not beyond the document's end; a repetition goes on where it meets itself."""
         end = len(self._text) if self.is_own(continuation) else self._document
-        return tuple(self._text[continuation.place : min(end, continuation.place + limit)])
+        chain = self._text[continuation.place : min(end, continuation.place + limit)]
+        if self.is_own(continuation) and len(chain) < limit:  # as overlapping copies do (Ziv and Lempel 1977)
+            chain = (chain * (limit // len(chain) + 1))[:limit]
+        return tuple(chain)
 
     def _matches(self) -> Iterator[tuple[int, int]]:
         """(length, place) of earlier occurrences, the latest first; nothing that ends the document."""
