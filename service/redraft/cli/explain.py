@@ -93,7 +93,8 @@ def _trace(options: ExplainOptions) -> tuple[Trace, Reading]:
     planner = WatchedPlanner(Learned.shipped(), curve, tokens.classes)
     document, references = reading.document.ids, [text.ids for text in reading.references]
     drafter = ComposedDrafter(document, tokens.end, planner, references, spelling=tokens.spelling)
-    return trace(drafter, document, reading.output.ids, tokens.end, curve, references, planner), reading
+    traced = trace(drafter, document, reading.output.ids, tokens.end, curve, references, planner, tokens.spelling)
+    return traced, reading
 
 
 def _read(path: Path) -> str:

@@ -10,6 +10,7 @@ from redraft.drafting.alignment import Alignment, Place
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, Drafter, DraftView, Verdict
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Candidate, Planner
+from redraft.drafting.soft import Spelling
 from redraft.engine.results import Source
 from redraft.prefix import common_prefix
 from redraft.replay.simulate import Play, play
@@ -203,12 +204,18 @@ class Recorder:
     without one can be explained, too.
     """
 
-    def __init__(self, drafter: Drafter, document: Sequence[int], planner: WatchedPlanner | None = None) -> None:
+    def __init__(
+        self,
+        drafter: Drafter,
+        document: Sequence[int],
+        planner: WatchedPlanner | None = None,
+        spelling: Spelling | None = None,
+    ) -> None:
         self.records: list[_Record] = []
         self.gap = None
         self._drafter = drafter
         self._planner = planner
-        self._alignment = Alignment(document)
+        self._alignment = Alignment(document, spelling=spelling)
         self._gap = 0
         self._draft = EMPTY
         self._hypotheses: tuple[Hypothesis, ...] = ()
@@ -248,12 +255,14 @@ def trace(
     curve: CostCurve,
     references: Sequence[Sequence[int]] = (),
     planner: WatchedPlanner | None = None,
+    spelling: Spelling | None = None,
 ) -> Trace:
     """Play `output` (without its end token) as the target's choices, by `simulate.play`'s rules.
 
-    references: what the drafter was given to draft from besides; planner: the one that the drafter asks, if it does.
+    references: what the drafter was given to draft from besides; planner: the one that the drafter asks, if it does;
+    spelling: the vocabulary's, if the drafter follows soft copies.
     """
-    recorder = Recorder(drafter, document, planner)
+    recorder = Recorder(drafter, document, planner, spelling)
     played = play(recorder, document, output, end_token, curve)
     truth = (*output, end_token)
     passes = tuple(
