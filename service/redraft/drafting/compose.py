@@ -60,13 +60,18 @@ class ComposedDrafter:
             if gain > most:
                 best, length, most = draft, best_length, gain
         length = min(length, limit)
-        branch = self._branch(best.cut(length), drafts) if length else None
-        if branch is not None:
-            best = replace(best, length=min(best.length, MAX_DRAFT - branch.length - 1), branch=branch)
+        if length:
+            best = self._with_branch(best, length, drafts)
         self.gap = self._open_gap(best, likeliest, limit) if self._has_model and limit else None
         return self._within_guard(best, length)
 
-    def _branch(self, best: Draft, drafts: list[Draft]) -> Draft | None:
+    def _with_branch(self, best: Draft, length: int, drafts: Sequence[Draft]) -> Draft:
+        branch = self._branch(best.cut(length), drafts)
+        if branch is None:
+            return best
+        return replace(best, length=min(best.length, MAX_DRAFT - branch.length - 1), branch=branch)
+
+    def _branch(self, best: Draft, drafts: Sequence[Draft]) -> Draft | None:
         """The draft with another first token that saves most, if any is worth its nodes beside the best one.
 
         A second branch was tried: on a cost curve where one saves 3%, two save less.
@@ -74,7 +79,7 @@ class ComposedDrafter:
         found, most, costs = None, 0.0, self._planner.costs
         for draft in drafts:
             room = min(draft.length, MAX_DRAFT - best.length - 1)
-            if draft.candidate[0] == best.candidate[0] or room <= 0:
+            if room <= 0 or draft.candidate[0] == best.candidate[0]:
                 continue
             extra = costs[best.length + 2 : best.length + 2 + room] - costs[best.length]
             gains = np.cumsum(draft.survival[:room] * draft.value[:room]) - extra
@@ -95,7 +100,10 @@ class ComposedDrafter:
             return best
 
         budget = self._guard.budget(planner.costs)
-        return Gap(planner, best, likeliest, look, self._within_guard, budget, limit, self._end_token, self._drawn)
+        return Gap(
+            planner, best, likeliest, look, self._with_branch, self._within_guard, budget, limit, self._end_token,
+            self._drawn,
+        )  # fmt: skip
 
     def _within_guard(self, draft: Draft, length: int, spent: float = 0.0) -> Draft:
         """As much of the draft as the edit can afford to see rejected; what was too much is looked back at later.

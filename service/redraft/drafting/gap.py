@@ -45,6 +45,9 @@ class Proposed:
 Look = Callable[[int], Expected]
 """Follow a proposed token with the alignment; what the document would put behind it."""
 
+Branch = Callable[[Draft, int, Sequence[Draft]], Draft]
+"""branch(draft, length, drafts): the draft, with a branch out of the others if one is worth it beside `length` tokens."""
+
 Finish = Callable[[Draft, int, float], Draft]
 """finish(draft, length, spent): as much of the draft as the edit can afford, after the model has cost `spent`."""
 
@@ -59,6 +62,7 @@ class Gap:
     fallback: Draft  # what is proposed without the model
     expected: Expected
     look: Look
+    branch: Branch
     finish: Finish
     budget: float  # what model and pass may cost together, in units of a one-token pass
     limit: int
@@ -101,7 +105,10 @@ class Gap:
         choices += [self._joined() if self.proposed else self.fallback]
         judged = [(draft, *self.planner.best_length(draft)) for draft in choices]
         best, length, _ = max(judged, key=lambda one: one[2])
-        return replace(self.finish(best, min(length, self.limit), self.spent), cost=self.spent)
+        length = min(length, self.limit)
+        if self.proposed and length and not self.drawn:
+            best = self.branch(replace(best, branch=None), length, choices)
+        return replace(self.finish(best, length, self.spent), cost=self.spent)
 
     def learn(self, emitted: Sequence[int]) -> None:
         """Compare what was proposed with what the target chose, as far as it is known."""
