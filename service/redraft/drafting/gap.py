@@ -46,7 +46,7 @@ Look = Callable[[int], Expected]
 """Follow a proposed token with the alignment; what the document would put behind it."""
 
 Branch = Callable[[Draft, int, Sequence[Draft]], Draft]
-"""branch(draft, length, drafts): the draft, with a branch out of the others if one is worth it beside `length` tokens."""
+"""branch(draft, length, drafts): the draft with a branch out of the others, if that pays beside `length` tokens."""
 
 Finish = Callable[[Draft, int, float], Draft]
 """finish(draft, length, spent): as much of the draft as the edit can afford, after the model has cost `spent`."""
