@@ -142,8 +142,7 @@ def _fill(options: ReplayOptions, curve: CostCurve, tokens: Tokens) -> Fill:
     if early:
         depth = max(measure_depths(loaded.target, sample_ids(prompter)), key=lambda depth: depth.gain)
         return Fill(OwnLayers(loaded.target, curve, depth.layers), prompter)
-    share = loaded.target.spec.parameters / options.target_parameters
-    costs = CostCurve(tuple((queries, share * cost) for queries, cost in curve.points))
+    costs = curve.scaled(loaded.target.spec.parameters / options.target_parameters)
     if not prompter.vocabulary.same_as(tokens.vocabulary):
         own = AutoTokenizer.from_pretrained(resolve(options.tokenizer))
         return Fill(TranslatedModel(loaded.target, costs, prompter, Prompter(own), tokens.end), Prompter(own))

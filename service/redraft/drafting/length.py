@@ -22,6 +22,10 @@ class CostCurve:
     _known: dict[tuple[int, int], Floats] = field(default_factory=dict, repr=False)
     _shared: dict[tuple[int, int], Floats] = field(default_factory=dict, repr=False)
 
+    def scaled(self, factor: float) -> CostCurve:
+        """The same with every cost times a factor."""
+        return CostCurve(tuple((queries, factor * cost) for queries, cost in self.points))
+
     def shared_costs(self, rows: int, most: int) -> Floats:
         """float64[most + 1]: cost a row of passes in which each of `rows` rows has 1, 2, … 1 + most tokens."""
         if (rows, most) not in self._shared:

@@ -14,6 +14,7 @@ import torch
 from redraft.drafting.length import CostCurve
 from redraft.drafting.model import DraftModel, EarlyExit, SmallModel, TranslatedModel
 from redraft.engine.prompt import Prompter
+from redraft.engine.vocabulary import Vocabulary
 from redraft.errors import ModelRefused
 from redraft.model.base import PackedRow
 from redraft.model.cost import MeasuredCost, measured_cost
@@ -56,20 +57,15 @@ def load_draft_model(
         return _early_exit(target, prompter, cost)
     small = load(replace(options, model=name, adapter=None, kv_bytes=None))
     self_check(small.target)
-    relative = relative_costs(measured_cost(small.target), cost)
+    measured = measured_cost(small.target)
+    relative = CostCurve(measured.points).scaled(measured.one_token_seconds / cost.one_token_seconds)
+    if Vocabulary(small.tokenizer).same_as(prompter.vocabulary):
+        return SmallModel(small.target, relative)
     try:
         own = Prompter(small.tokenizer)
     except ModelRefused as error:
         raise ModelRefused(f"the draft model {name}: {error}") from error
-    if own.vocabulary.same_as(prompter.vocabulary):
-        return SmallModel(small.target, relative)
     return TranslatedModel(small.target, relative, own, prompter, target.spec.end_tokens[0])
-
-
-def relative_costs(draft: MeasuredCost, target: MeasuredCost) -> CostCurve:
-    """A draft model's costs in units of the target's one-token pass."""
-    factor = draft.one_token_seconds / target.one_token_seconds
-    return CostCurve(tuple((queries, factor * cost) for queries, cost in draft.points))
 
 
 def _early_exit(target: TorchTarget, prompter: Prompter, cost: MeasuredCost) -> EarlyExit | None:
@@ -79,8 +75,7 @@ def _early_exit(target: TorchTarget, prompter: Prompter, cost: MeasuredCost) -> 
         _log.warning("early_exit_does_not_pay", agreement=best.agreement if best else 0.0)
         return None
     _log.info("early_exit", layers=best.layers, agreement=round(best.agreement, 3), cost=round(best.cost, 3))
-    curve = CostCurve(tuple((queries, best.cost * each) for queries, each in cost.points))
-    return EarlyExit(target, curve, best.layers)
+    return EarlyExit(target, CostCurve(cost.points).scaled(best.cost), best.layers)
 
 
 def sample_ids(prompter: Prompter) -> list[int]:

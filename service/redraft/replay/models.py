@@ -49,8 +49,7 @@ class OwnLayers(SmallModel):
 
     def __init__(self, target: TorchTarget, curve: CostCurve, layers: int) -> None:
         """curve: of whole passes; layers: how many are run."""
-        share = layers / target.layers
-        super().__init__(target, CostCurve(tuple((queries, share * cost) for queries, cost in curve.points)))
+        super().__init__(target, curve.scaled(layers / target.layers))
         self.layers = layers
 
     def step_cost(self, reader: Reader) -> tuple[float, float]:
