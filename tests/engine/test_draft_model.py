@@ -12,13 +12,14 @@ from redraft.bench.random_model import byte_tokenizer
 from redraft.drafting.length import CostCurve
 from redraft.drafting.model import EarlyExit, SmallModel, TranslatedModel
 from redraft.engine import service as service_module
-from redraft.engine.drafts import measure_depths, sample_ids
+from redraft.engine.drafts import load_draft_model, measure_depths, sample_ids
 from redraft.engine.prompt import Prompter
 from redraft.engine.request import Acceptance, Drafting, DraftMode, EditRequest, Sampling
 from redraft.engine.results import Source
 from redraft.engine.scheduler import SchedulerLimits
-from redraft.errors import InvalidOption
+from redraft.errors import InvalidOption, ModelRefused
 from redraft.model.cost import MeasuredCost
+from redraft.model.loading import LoadOptions
 from runs import collect, run
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
@@ -195,3 +196,39 @@ def test_depths_are_measured():
         last.mlp.down_proj.weight.zero_()
         last.self_attn.o_proj.weight.zero_()
     assert measure_depths(model.target, sample_ids(prompter))[1].agreement == 1.0
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Saves a tiny model with a tokenizer as a folder that can be loaded."""
+
+    def save(tokenizer, name):
+        tiny_models.build("llama", torch.float32).save_pretrained(tmp_path / name)
+        tokenizer.save_pretrained(tmp_path / name)
+        return str(tmp_path / name)
+
+    return save
+
+
+def test_a_draft_model_is_loaded_by_its_name(saved):
+    model = tiny_models.loaded()
+    prompter = Prompter(model.tokenizer)
+    dear = MeasuredCost(((1, 1.0), (257, 2.0)), 10.0, 0.0)
+
+    def loaded(name):
+        return load_draft_model(name, LoadOptions(), model.target, prompter, dear)
+
+    alike = byte_tokenizer()
+    alike.chat_template = None  # it reads the target's own prompt
+    small = loaded(saved(alike, "alike"))
+    assert isinstance(small, SmallModel)
+    assert 0 < small.costs.costs(1, 0)[0] < 0.1  # against ten seconds a pass
+    assert isinstance(loaded(saved(words(byte_tokenizer()), "words")), TranslatedModel)
+    mute = words(byte_tokenizer())
+    mute.chat_template = None
+    with pytest.raises(ModelRefused, match="chat template"):
+        loaded(saved(mute, "mute"))
+    with pytest.raises(ModelRefused, match="no such folder"):
+        loaded("/nowhere")
+    early_exit = loaded("early-exit")
+    assert early_exit is None or early_exit.layers in (1, 2)
