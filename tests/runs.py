@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import queue
+from contextlib import contextmanager
 
+import tiny_models
 from redraft.engine.results import Delta, Failed, Started
+from redraft.engine.scheduler import SchedulerLimits
+from redraft.engine.service import EngineService
 
 
 def collect(events):
@@ -28,3 +32,21 @@ def run(service, request):
     events = queue.SimpleQueue()
     service.submit(request, events.put)
     return collect(events)
+
+
+@contextmanager
+def services():
+    """Starts services on a tiny model; at the end they must leave their slots as they should be."""
+    running = []
+
+    def start(model=None, limits=None, **options):
+        service = EngineService(model or tiny_models.loaded(), limits or SchedulerLimits(), **options)
+        service.start()
+        running.append(service)
+        return service
+
+    yield start
+    for service in running:
+        service.stop()
+        service._target.slots.check()
+        assert service._target.slots.running == 0

@@ -127,3 +127,13 @@ def test_what_a_draft_model_taught_is_kept():
     assert other.agreement.to_json() == learned.agreement.to_json()
     with pytest.raises(ValueError, match="draft model"):
         Agreement().restore({name: [[[1.0]], [[1.0]]] for name in ("same", "other", "document")})
+
+
+def test_a_pass_without_a_proposal_teaches_nothing_again():
+    made, view = drafter([*DOCUMENT[:20], 700])
+    asked(made, view, [701])
+    made.observe(Verdict((701,), 1, drafted=1))
+    learned = made._planner.learned
+    before = learned.agreement.to_json(), list(learned.confidence.weights)
+    made.observe(Verdict((702,), 0))  # the last token of an output may have no room for a draft
+    assert (learned.agreement.to_json(), list(learned.confidence.weights)) == before

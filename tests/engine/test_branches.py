@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from redraft.drafting.base import EMPTY, Draft, NoDraft
 from redraft.engine import service as service_module
 from redraft.engine.request import Drafting, DraftMode, EditRequest, Sampling
 from redraft.engine.results import Source
-from redraft.engine.scheduler import SchedulerLimits
+from redraft.engine.scheduler import Scheduler, SchedulerLimits
 from redraft.engine.script import Scripts
 from redraft.model.cost import MeasuredCost
-from runs import collect, run
+from redraft.model.kv import SlotPool
+from runs import collect, run, services
 
 OFF = Drafting(DraftMode.OFF)
 FLAT = MeasuredCost(((1, 1.0), (257, 1.2)), 0.001, 0.0)
@@ -51,19 +53,8 @@ class Branching(NoDraft):
 
 @pytest.fixture
 def serve():
-    running = []
-
-    def start(arena=20_000):
-        service = service_module.EngineService(tiny_models.loaded(arena_tokens=arena), SchedulerLimits(), cost=FLAT)
-        service.start()
-        running.append(service)
-        return service
-
-    yield start
-    for service in running:
-        service.stop()
-        service._target.slots.check()
-        assert service._target.slots.running == 0
+    with services() as start:
+        yield lambda arena=20_000: start(tiny_models.loaded(arena_tokens=arena), cost=FLAT)
 
 
 def known(service, seed):
@@ -131,3 +122,20 @@ def test_our_own_drafter_branches_where_passes_are_flat(serve, monkeypatch):
     assert text == rewrite
     assert max(rows) == 2  # one edit, two chains
     assert finished.stats.passes < 60
+
+
+def test_a_shadow_gives_way_to_a_waiting_edit():
+    """There is room for two: one edit and its shadow, until another edit waits."""
+    pool = SlotPool(100, lambda source, destination, count: None)
+    scheduler = Scheduler(SchedulerLimits(), pool)
+    running, waiting = (SimpleNamespace(tokens=[1, 2], capacity=50, slot=None, shadow=None) for _ in range(2))
+    for one in (running, waiting):
+        one.request = SimpleNamespace(principal="")
+    scheduler.add(running)
+    assert scheduler.admit() == [running]
+    running.shadow = pool.fork(running.slot)
+    assert running.shadow is not None
+    scheduler.add(waiting)
+    assert scheduler.admit() == [waiting]
+    assert running.shadow is None
+    pool.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+from dataclasses import replace
 
 import pytest
 import tiny_models
@@ -11,16 +12,16 @@ import torch
 from redraft.bench.random_model import byte_tokenizer
 from redraft.drafting.length import CostCurve
 from redraft.drafting.model import EarlyExit, SmallModel, TranslatedModel
-from redraft.engine import service as service_module
 from redraft.engine.drafts import load_draft_model, measure_depths, sample_ids
 from redraft.engine.prompt import Prompter
 from redraft.engine.request import Acceptance, Drafting, DraftMode, EditRequest, Sampling
 from redraft.engine.results import Source
 from redraft.engine.scheduler import SchedulerLimits
+from redraft.engine.script import Scripts
 from redraft.errors import InvalidOption, ModelRefused
 from redraft.model.cost import MeasuredCost
 from redraft.model.loading import LoadOptions
-from runs import collect, run
+from runs import collect, run, services
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
@@ -74,21 +75,8 @@ def translated(target, prompter, cost):
 
 @pytest.fixture
 def serve():
-    running = []
-
-    def start(draft, **limits):
-        service = service_module.EngineService(
-            tiny_models.loaded(), SchedulerLimits(prefill_tokens=64, **limits), cost=FLAT, draft=draft
-        )
-        service.start()
-        running.append(service)
-        return service
-
-    yield start
-    for service in running:
-        service.stop()
-        service._target.slots.check()
-        assert service._target.slots.running == 0
+    with services() as start:
+        yield lambda draft, **limits: start(limits=SchedulerLimits(prefill_tokens=64, **limits), cost=FLAT, draft=draft)
 
 
 def edit(drafting=AUTO, **sampling):
@@ -232,3 +220,39 @@ def test_a_draft_model_is_loaded_by_its_name(saved):
         loaded("/nowhere")
     early_exit = loaded("early-exit")
     assert early_exit is None or early_exit.layers in (1, 2)
+
+
+def test_a_text_too_long_for_the_draft_model_goes_on_without_it(serve):
+    """Its context or its arena may be smaller than the target's; the edit must not notice."""
+    for context, arena in ((2048, 256), (300, 4096)):
+        small = tiny_models.loaded(arena_tokens=arena)
+        small.target._spec = replace(small.target.spec, context_length=context)
+        service = serve(lambda target, prompter, cost, small=small: SmallModel(small.target, CHEAP))
+        _, text, finished = run(service, edit())
+        assert text == run(service, edit(OFF))[1]
+        assert finished.stats.output_tokens == 60
+        assert Source.DRAFT_MODEL not in finished.stats.accepted
+
+
+def test_ids_that_the_target_does_not_know_are_never_drafted(serve):
+    """Models of one family pad the same vocabulary to different widths."""
+    model = tiny_models.loaded()
+    with torch.no_grad():
+        head = model.target.model.lm_head
+        head.weight[tiny_models.VOCAB - 1] = 1e3 * head.weight.abs().max()  # the padding shouts, now and then
+    wide = serve(lambda target, prompter, cost: SmallModel(model.target, CHEAP, tiny_models.VOCAB - 1))
+    proposals = []
+    step = wide._draft_model.step
+    wide._draft_model.step = lambda *args: proposals.extend(found := step(*args)) or found
+    text = run(wide, edit())[1]
+    assert text == run(wide, edit(OFF))[1]
+    tokens = [token for one in proposals if one is not None for token in one.tokens]
+    assert tokens
+    assert tiny_models.VOCAB - 1 not in tokens
+
+
+def test_a_script_is_kept_by_the_rejection_rule(serve):
+    service = serve(same_weights)
+    rewrite = "Another text, of which the draft model knows nothing."
+    service.scripts = Scripts({DOCUMENT: rewrite})
+    assert run(service, edit(REJECTION, temperature=1.0, seed=1))[1] == rewrite

@@ -24,8 +24,8 @@ from redraft.replay.explain_html import page
 from redraft.replay.narrate import Narrator, summary
 from redraft.replay.peers import PromptLookup, SuffixDecoding
 from redraft.replay.reading import Reading, visible
+from redraft.replay.recorder import Recorder, WatchedPlanner, trace
 from redraft.replay.simulate import play
-from redraft.replay.trace import Recorder, WatchedPlanner, trace
 from rich.console import Console
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast

@@ -83,8 +83,8 @@ def _trace(options: ExplainOptions) -> tuple[Trace, Reading]:
     from redraft.drafting.compose import ComposedDrafter
     from redraft.drafting.learned import Learned
     from redraft.replay.curves import read_curve
+    from redraft.replay.recorder import WatchedPlanner, trace
     from redraft.replay.tokenizer import open_tokenizer
-    from redraft.replay.trace import WatchedPlanner, trace
 
     texts = [_read(path) for path in (options.before, options.after, *options.references)]
     curve = read_curve(options.cost_curve) if options.cost_curve is not None else DEFAULT_CURVE

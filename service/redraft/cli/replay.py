@@ -17,8 +17,7 @@ from rich.text import Text
 from transformers import AutoTokenizer
 
 from redraft.drafting.length import CostCurve
-from redraft.drafting.model import SmallModel, TranslatedModel
-from redraft.engine.drafts import EARLY_EXIT, measure_depths, sample_ids
+from redraft.engine.drafts import EARLY_EXIT, as_draft_model, measure_depths, sample_ids
 from redraft.engine.prompt import Prompter
 from redraft.errors import RedraftError
 from redraft.model.cache import cache_directory
@@ -136,17 +135,14 @@ def _table(options: ReplayOptions, errors: Console) -> Table:
 
 def _fill(options: ReplayOptions, curve: CostCurve, tokens: Tokens) -> Fill:
     """The draft model, a pass as dear as its share of the target's weights; or layers of the tokenizer's own model."""
+    prompter = Prompter(AutoTokenizer.from_pretrained(resolve(options.tokenizer)))
     early = options.draft_model == EARLY_EXIT
     loaded = load(LoadOptions(options.tokenizer if early else options.draft_model or ""))
-    prompter = Prompter(loaded.tokenizer)
     if early:
         depth = max(measure_depths(loaded.target, sample_ids(prompter)), key=lambda depth: depth.gain)
         return Fill(OwnLayers(loaded.target, curve, depth.layers), prompter)
     costs = curve.scaled(loaded.target.spec.parameters / options.target_parameters)
-    if not prompter.vocabulary.same_as(tokens.vocabulary):
-        own = AutoTokenizer.from_pretrained(resolve(options.tokenizer))
-        return Fill(TranslatedModel(loaded.target, costs, prompter, Prompter(own), tokens.end), Prompter(own))
-    return Fill(SmallModel(loaded.target, costs), prompter)
+    return Fill(as_draft_model(loaded, costs, prompter, tokens.end), prompter)
 
 
 def _measured_here(errors: Console) -> CostCurve:

@@ -14,6 +14,9 @@ from redraft.engine.results import Source
 MAX_DRAFT = 256
 """Longest candidate chain, in tokens."""
 
+MISLED = 8
+"""Tokens behind a draft's first wrong one after which the target's preferences are taken for its own."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -85,8 +88,8 @@ class Verdict:
 
     emitted:    the ids emitted by this pass: accepted draft tokens, then the bonus (no bonus after an accepted end).
     accepted:   how many of the draft's tokens, or of its branch's, were accepted; drafted: its nodes.
-    preferred:  what the target likes best after each draft token that follows the first wrong one, that is after the
-                draft's own words, as far as evaluated; may be empty.
+    preferred:  what the target likes best in place of the draft's tokens from MISLED behind the first wrong one on,
+                after the draft's own words; as far as evaluated, may be empty.
     """
 
     emitted: tuple[int, ...]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from redraft.drafting.base import EMPTY, MAX_DRAFT, Draft, DraftView, Verdict
-from redraft.drafting.evidence import Evidence, Judged
+from redraft.drafting.evidence import Evidence, Fork, Judged
 from redraft.drafting.gap import Expected, Gap
 from redraft.drafting.guard import Guard
 from redraft.drafting.planner import Planner
@@ -89,9 +89,12 @@ class ComposedDrafter:
         return found
 
     def _open_gap(self, best: Draft, likeliest: Expected, limit: int) -> Gap:
-        fork, planner = self._evidence.fork(), self._planner
+        planner = self._planner
+        fork: Fork | None = None  # most gaps are left without a question
 
         def look(token: int) -> Expected:
+            nonlocal fork
+            fork = fork or self._evidence.fork()
             best = Expected()
             for candidate in fork.candidates(token):
                 first = planner.first_survives(candidate.kind) if candidate.chain else 0.0
@@ -132,3 +135,5 @@ class ComposedDrafter:
             right = judged.first == verdict.emitted[0]
             self._planner.learned.confidence.learn(judged.probability, judged.features, right)
         self.origins = self._evidence.observe(verdict.emitted)
+        # The next pass may be without a proposal: nothing of this one is to be learned again.
+        self.gap, self._judged, self._proposed = None, [], EMPTY

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.drafting.alignment import Alignment, Place
-from redraft.drafting.base import MAX_DRAFT, Draft, Verdict
+from redraft.drafting.base import MAX_DRAFT, MISLED, Draft, Verdict
 from redraft.drafting.classes import COUNT as CLASSES
 from redraft.drafting.confidence import Seen
 from redraft.drafting.lookup import Continuation, Lookup
@@ -24,7 +24,6 @@ _MATCHES = (2, 3, 4, 6, 9, 16)
 _AGREEMENT = (0.5, 0.99)
 _CONFIDENCE = (0.5, 0.8, 0.95)
 _RATES = (0.003, 0.006, 0.012, 0.02, 0.035, 0.06)
-_MISLED = 7  # tokens behind a draft's first wrong one after which the target's preferences are taken for its own
 _FENCE = "```"  # around an output whose document had none
 _SURE_RUN = 5  # tokens of a sure copy after which nothing else is looked for
 
@@ -87,10 +86,9 @@ class Evidence:
 
     def foresee(self, draft: Draft, verdict: Verdict) -> None:
         """Where the target disagreed with a draft well behind its first wrong token, it will probably do so again."""
-        first = verdict.accepted + 1
         if draft.origin is None:
             return
-        for index, token in enumerate(verdict.preferred[_MISLED:], start=first + _MISLED):
+        for index, token in enumerate(verdict.preferred, start=verdict.accepted + MISLED):
             position = draft.origin + index
             known = position < self._length and draft.candidate[index] == self._chain[position]
             if known and token != self._chain[position]:

@@ -133,9 +133,8 @@ class Gap:
         """The model's tokens and the document behind them."""
         tail, alive, count = self.expected.draft, np.array(self._alive), len(self.proposed)
         from_document = all(one.same for one in self.proposed) and not self.drawn
-        value = self.planner.costs[0]
-        if self.drawn:  # none may be dropped for what it is: that would change the distribution
-            alive, value = np.ones(count), _PRICELESS
+        # Of drawn tokens none may be dropped for what it is: that would change the distribution.
+        value = _PRICELESS / alive[-1] if self.drawn else self.planner.costs[0]
         return Draft(
             candidate=(*self.tokens, *tail.candidate)[:MAX_DRAFT],
             length=min(count + tail.length, self.limit, MAX_DRAFT),

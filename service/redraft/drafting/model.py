@@ -95,10 +95,17 @@ class DraftModel(ABC):
 
     shares_tokenizer = True
 
-    def __init__(self, target: TorchTarget, costs: CostCurve) -> None:
-        """target: the model that is run; costs: of its passes, in units of a one-token pass of the edits' target."""
+    def __init__(self, target: TorchTarget, costs: CostCurve, width: int | None = None) -> None:
+        """target: the model that is run; costs: of its passes, in units of a one-token pass of the edits' target;
+        width: ids that the edits' target has logits for: sizes of one family pad the same vocabulary differently."""
         self.target = target
         self.costs = costs
+        self._width = width
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self.target.spec.name
 
     @property
     def memory(self) -> int:
@@ -115,7 +122,7 @@ class DraftModel(ABC):
         runnable = [row for row in rows if row is not None]
         if not runnable:
             return [None] * len(rows)
-        logits = self._forward([row.packed for row in runnable])
+        logits = self._forward([row.packed for row in runnable])[:, : self._width]
         cost = self._cost(sum(len(row.packed.tokens) for row in runnable)) / len(runnable)
         parts = iter(logits.split([int(row.completes) for row in runnable]))
         steps: list[Step | None] = []
@@ -171,11 +178,16 @@ class DraftModel(ABC):
         return Step((token,), float(distribution[token]), cost)
 
     def _read_row(self, reader: Reader, wanted: list[int], settled: int, capacity: int) -> _Row | None:
-        """The next chunk of `wanted` that the reader's own slot does not hold; its first `settled` will not change."""
-        if reader.slot is None:
-            reader.slot = self.target.slots.acquire(wanted, capacity, reader.edit.request.principal)
-            if reader.slot is None:
-                return None
+        """The next chunk of `wanted` that the reader's own slot does not hold; its first `settled` will not change.
+
+        capacity: tokens that the slot should have room for. None: the text is too long for the model, or its room is
+        taken.
+        """
+        most = min(self.target.spec.context_length, self.target.slots.arena_tokens)
+        if reader.slot is None and len(wanted) <= most:
+            reader.slot = self.target.slots.acquire(wanted, min(capacity, most), reader.edit.request.principal)
+        if reader.slot is None or len(wanted) > reader.slot.capacity:
+            return None
         slot = reader.slot
         known = min(reader.agreed, len(wanted) - 1)  # the last one is run again, so that there are logits
         agreed = known + common_prefix(slot.tokens[known:], wanted[known:-1])
@@ -218,6 +230,11 @@ class EarlyExit(DraftModel):
         """layers: how many are run."""
         super().__init__(target, costs)
         self.layers = layers
+
+    @property
+    def name(self) -> str:
+        """See `DraftModel.name`."""
+        return f"the first {self.layers} layers"
 
     @property
     def memory(self) -> int:
@@ -277,10 +294,8 @@ class TranslatedModel(DraftModel):
         if text.endswith("\ufffd"):
             return None  # it ends inside a character
         wanted = [*reader.prompt, *self._own.document(text).ids, *reader.unfinished]
-        room = len(reader.prompt) + 2 * (reader.edit.capacity - len(reader.edit.tokens) + len(wanted))
-        capacity = min(room, self.target.spec.context_length, self.target.slots.arena_tokens)
-        held = reader.slot.capacity if reader.slot is not None else capacity
-        return self._read_row(reader, wanted, len(reader.prompt), capacity) if len(wanted) < held else None
+        rest = reader.edit.capacity - len(reader.edit.tokens)
+        return self._read_row(reader, wanted, len(reader.prompt), len(wanted) + 2 * rest)
 
     def _chosen(self, reader: Reader, logits: torch.Tensor, ahead: int, cost: float) -> Step:
         token = int(logits[0].argmax())

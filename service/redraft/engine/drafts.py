@@ -18,7 +18,7 @@ from redraft.engine.vocabulary import Vocabulary
 from redraft.errors import ModelRefused
 from redraft.model.base import PackedRow
 from redraft.model.cost import MeasuredCost, measured_cost
-from redraft.model.loading import LoadOptions, load
+from redraft.model.loading import LoadedModel, LoadOptions, load
 from redraft.model.runner import TorchTarget
 from redraft.model.selfcheck import self_check
 
@@ -59,13 +59,23 @@ def load_draft_model(
     self_check(small.target)
     measured = measured_cost(small.target)
     relative = CostCurve(measured.points).scaled(measured.one_token_seconds / cost.one_token_seconds)
+    return as_draft_model(small, relative, prompter, target.spec.end_tokens[0], target.spec.vocab_size)
+
+
+def as_draft_model(
+    small: LoadedModel, costs: CostCurve, prompter: Prompter, end_token: int, width: int | None = None
+) -> SmallModel | TranslatedModel:
+    """A loaded model as the draft model of a target with this prompter and end token.
+
+    width: see `DraftModel`. Raises ModelRefused for a model that needs a prompt of its own and has no chat template.
+    """
     if Vocabulary(small.tokenizer).same_as(prompter.vocabulary):
-        return SmallModel(small.target, relative)
+        return SmallModel(small.target, costs, width)
     try:
         own = Prompter(small.tokenizer)
     except ModelRefused as error:
-        raise ModelRefused(f"the draft model {name}: {error}") from error
-    return TranslatedModel(small.target, relative, own, prompter, target.spec.end_tokens[0])
+        raise ModelRefused(f"the draft model {small.target.spec.name}: {error}") from error
+    return TranslatedModel(small.target, costs, own, prompter, end_token)
 
 
 def _early_exit(target: TorchTarget, prompter: Prompter, cost: MeasuredCost) -> EarlyExit | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from redraft.drafting.base import EMPTY, Draft, Verdict
+from redraft.drafting.base import EMPTY, MISLED, Draft, Verdict
 from redraft.drafting.length import allocate
 from redraft.drafting.model import Asking, DraftModel, fill
 from redraft.drafting.planner import Planner
@@ -28,7 +28,7 @@ from redraft.model.base import PackedRow, Target
 _INTERRUPTS = {Interrupt.CANCEL: FinishReason.CANCELLED, Interrupt.DEADLINE: FinishReason.DEADLINE}
 # Differences of logits that another rounding could have turned round; scores are logits over the temperature.
 _NEAR_TIE = {"float64": 1e-9, "float32": 1e-3}
-_FORESEEN = 32  # draft tokens behind the first wrong one that are looked at
+_FORESEEN = 24  # draft tokens whose places are looked at behind a wrong one
 _NEAR_TIE_HALF = 0.25  # bfloat16 and float16 logits
 
 
@@ -69,9 +69,10 @@ class Engine:
         logits = self.target.forward(rows)
         context = rows[0].slot.length
         parts = logits.split([len(row.tokens) - row.logits_from for row in rows])
-        branches = dict(zip(branched, parts[len(portions) :], strict=True))
-        singles = _single_choices(portions, parts[: len(portions)])
-        for index, (portion, draft, part) in enumerate(zip(portions, drafts, parts, strict=False)):
+        parts, others = parts[: len(portions)], parts[len(portions) :]
+        branches = dict(zip(branched, others, strict=True))
+        singles = _single_choices(portions, parts)
+        for index, (portion, draft, part) in enumerate(zip(portions, drafts, parts, strict=True)):
             if portion.completes:
                 self._verify(portion, draft, part, singles.get(id(portion)), branches.get(index))
             else:
@@ -169,7 +170,8 @@ class Engine:
         ends = self.target.spec.end_tokens
         verdict = accept(draft.tokens, logits, _chooser(sequence, draft, single), ends)
         preferred = _preferred(sequence, draft, verdict, logits)
-        sequence.tally.drafted += nodes - (branch_logits is not None)
+        proposed = nodes - (branch_logits is not None)  # its last token run once more is no proposal
+        sequence.tally.drafted += proposed
         if draft.branch is not None and branch_logits is not None and draft.branch.tokens[0] == verdict.emitted[0]:
             draft, preferred = draft.branch, ()
             verdict = accept(draft.tokens, branch_logits, _chooser(sequence, draft, None), ends)
@@ -181,7 +183,7 @@ class Engine:
         if sequence.parameters.penalises:
             sequence.history.append(verdict.emitted)
         sequence.drafter.observe(Verdict(verdict.emitted, verdict.accepted, preferred, nodes))
-        self._emit(sequence, nodes, verdict)
+        self._emit(sequence, proposed, verdict)
 
     def _take_over(self, sequence: Sequence, tokens: list[int]) -> None:
         """The branch was right: its keys and values become the edit's own."""
@@ -200,7 +202,7 @@ class Engine:
         sequence.sources += [*sources, *[Source.TARGET] * (len(verdict.emitted) - verdict.accepted)]
         sequence.timeline.first_token = sequence.timeline.first_token or time.perf_counter()
 
-    def _emit(self, sequence: Sequence, nodes: int, verdict: Acceptance) -> None:
+    def _emit(self, sequence: Sequence, proposed: int, verdict: Acceptance) -> None:
         """Text of what was emitted, then the end if this was it."""
         first = sequence.output_length - len(verdict.emitted)
         pieces = []
@@ -215,7 +217,7 @@ class Engine:
         shift = sequence.request.selection.start if sequence.request.selection else 0
         found = spans.provisional_spans(sequence.request.target_text, pieces, sequence.text_length, shift)
         sequence.release(text)
-        sequence.emit(Delta(text, found, nodes, verdict.accepted))
+        sequence.emit(Delta(text, found, proposed, verdict.accepted))
         reason = _end_reason(sequence, verdict)
         if reason is not None:
             self._finish(sequence, reason)
@@ -299,9 +301,10 @@ class _Chooser:
 
 
 def _chooser(sequence: Sequence, draft: Draft, single: Choices | None) -> Choose:
-    if sequence.rejects and draft.source is Source.DRAFT_MODEL and sequence.reader is not None:
-        drawn = sequence.reader.distributions[: draft.lead]
-        return RejectionChooser(sequence.parameters, sequence.output_length, sequence.history, drawn)
+    drawn = draft.source is Source.DRAFT_MODEL and sequence.rejects and sequence.script is None
+    if drawn and sequence.reader is not None:
+        known = sequence.reader.distributions[: draft.lead]
+        return RejectionChooser(sequence.parameters, sequence.output_length, sequence.history, known)
     return _Chooser(sequence, single)
 
 
@@ -333,9 +336,9 @@ def _row(portion: Portion, draft: Draft) -> PackedRow:
 
 
 def _preferred(sequence: Sequence, draft: Draft, verdict: Acceptance, logits: torch.Tensor) -> tuple[int, ...]:
-    """See `Verdict.preferred`; a script prefers nothing."""
-    first = verdict.accepted + 1
-    if sequence.script is not None or draft.length <= first or verdict.ended:
+    """See `Verdict.preferred`; a script prefers nothing, and only copies of the document are looked at."""
+    first = verdict.accepted + MISLED
+    if sequence.script is not None or draft.origin is None or draft.length <= first or verdict.ended:
         return ()
     return tuple(logits[first : min(draft.length, first + _FORESEEN)].argmax(-1).tolist())
 

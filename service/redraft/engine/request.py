@@ -69,6 +69,10 @@ class Drafting:
     limit: int | None = None
     acceptance: Acceptance = Acceptance.COUPLED
 
+    def rejects(self, temperature: float) -> bool:
+        """Whether a draft model's tokens are accepted by the rejection rule; greedily that is the usual one."""
+        return self.acceptance is Acceptance.REJECTION and temperature > 0
+
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:

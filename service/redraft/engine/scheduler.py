@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.engine.sequence import Sequence
 from redraft.errors import Overloaded
-from redraft.model.kv import SlotPool
+from redraft.model.kv import Slot, SlotPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,22 @@ class Scheduler:
         admitted: list[Sequence] = []
         while self._waiting and len(self.running) < self.limits.max_running:
             sequence = self._waiting[0]
-            slot = self._slots.acquire(sequence.tokens, sequence.capacity, sequence.request.principal)
+            slot = self._acquire(sequence)
             if slot is None:
                 break
             sequence.slot = slot
             self.running.append(self._waiting.popleft())
             admitted.append(sequence)
         return admitted
+
+    def _acquire(self, sequence: Sequence) -> Slot | None:
+        """A slot for an edit; the shadows of running ones give way to it."""
+        slot = self._slots.acquire(sequence.tokens, sequence.capacity, sequence.request.principal)
+        if slot is None and any(other.shadow is not None for other in self.running):
+            for other in self.running:
+                self._discard_shadow(other)
+            slot = self._slots.acquire(sequence.tokens, sequence.capacity, sequence.request.principal)
+        return slot
 
     def interrupted(self) -> list[Sequence]:
         """Edits, running or waiting, that must end now."""

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from redraft.drafting.base import Drafter
 from redraft.drafting.model import Reader
 from redraft.engine.prompt import Prompt
-from redraft.engine.request import Acceptance, EditRequest, Range
+from redraft.engine.request import EditRequest, Range
 from redraft.engine.results import EditEvent, Source
 from redraft.engine.sampling import History, SamplingParameters
 from redraft.engine.shaping import OutputShaper
@@ -128,8 +128,8 @@ class Sequence:
 
     @property
     def rejects(self) -> bool:
-        """Whether the draft model's tokens are accepted by the rejection rule; greedily that is the usual one."""
-        return self.request.drafting.acceptance is Acceptance.REJECTION and self.parameters.temperature > 0
+        """See `Drafting.rejects`."""
+        return self.request.drafting.rejects(self.parameters.temperature)
 
     @property
     def draft_room(self) -> int:

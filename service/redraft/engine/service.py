@@ -20,7 +20,7 @@ from redraft.drafting.base import MAX_DRAFT, NoDraft
 from redraft.drafting.classes import classes_of
 from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
-from redraft.drafting.model import DraftModel, EarlyExit
+from redraft.drafting.model import DraftModel
 from redraft.drafting.planner import Planner
 from redraft.drafting.soft import Spelling
 from redraft.engine.cost import LiveCost
@@ -145,7 +145,7 @@ class EngineService:
             demo=spec.demo,
             scripted=self.scripts is not None,
             adapter=spec.adapter,
-            draft_model=self._draft_name,
+            draft_model=self._draft_model.name if self._draft_model is not None else "",
             draft_model_bytes=self._draft_model.memory if self._draft_model is not None else 0,
         )
 
@@ -203,12 +203,6 @@ class EngineService:
         """Whether tokens can be accepted by the rejection rule."""
         return self._draft_model is not None and self._draft_model.shares_tokenizer
 
-    @property
-    def _draft_name(self) -> str:
-        if isinstance(self._draft_model, EarlyExit):
-            return f"the first {self._draft_model.layers} layers"
-        return self._draft_model.target.spec.name if self._draft_model is not None else ""
-
     def _sequence(self, request: EditRequest, emit: Callable[[EditEvent], None], deadline: float | None) -> Sequence:
         prompt = self._prompt(request)
         limits = self._limits(request, prompt)
@@ -252,7 +246,7 @@ class EngineService:
             references if others else (),
             own_text=others,
             has_model=others and self._draft_model is not None,
-            drawn=request.drafting.acceptance is Acceptance.REJECTION and temperature > 0,
+            drawn=request.drafting.rejects(temperature),
             spelling=self._spelling,
         )
 
