@@ -18,6 +18,7 @@ from redraft.drafting.compose import ComposedDrafter
 from redraft.drafting.learned import Learned
 from redraft.drafting.length import CostCurve
 from redraft.drafting.planner import Planner
+from redraft.drafting.soft import Spelling
 from redraft.engine.results import Source
 from redraft.engine.vocabulary import Vocabulary
 from redraft.replay.explain_html import page
@@ -417,3 +418,15 @@ def test_the_command_names_what_is_wrong(options, tmp_path, capsys, broken):
     captured = capsys.readouterr()
     assert captured.err.startswith("error: ")
     assert captured.out == ""
+
+
+def test_a_soft_copy_is_no_break():
+    words = ["the", " cat", " sat", " on", "\n", "mat", " mat", " and", " slept", "cat"]
+    spelling = Spelling(["<end>", *words])
+    document, output = [1, 2, 3, 4, 7, 8, 9], [1, 2, 3, 4, 5, 6, 8, 9]  # "on mat" becomes "on\nmat"
+    planner = WatchedPlanner(Learned.shipped(), CURVE)
+    soft = trace(
+        ComposedDrafter(document, END, planner, spelling=spelling), document, output, END, CURVE, (), planner, spelling
+    )
+    assert soft.breaks == ()
+    assert ours(document, output).breaks != ()

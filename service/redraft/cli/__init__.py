@@ -181,7 +181,7 @@ def replay(
         str | None,
         typer.Option(help="Run this small model in gaps; early-exit: first layers of the model of --tokenizer."),
     ] = None,
-    target_parameters: Annotated[float, typer.Option(help="Size of the target that it drafts for.")] = 7e9,
+    target_parameters: Annotated[float, typer.Option(min=1.0, help="Size of the target that it drafts for.")] = 7e9,
 ) -> None:
     """Play known rewrites as if the target had chosen them: what drafting would save, exactly, without a model."""
     from redraft.cli.replay import ReplayOptions, run_replay

@@ -72,6 +72,7 @@ class Recorder:
         spelling: Spelling | None = None,
     ) -> None:
         self.records: list[_Record] = []
+        self.kept: list[bool] = []  # for each token, whether the copy went on by it, in other white space or case too
         self.gap = None
         self._drafter = drafter
         self._planner = planner
@@ -102,7 +103,9 @@ class Recorder:
         self.records.append(_Record(self._draft, verdict, self._hypotheses, weighed, origins))
 
     def _follow(self, token: int) -> int | None:
+        breaks, in_copy = self._alignment.breaks, self._alignment.matched > 0
         origin = self._alignment.observe(token)
+        self.kept.append(in_copy and origin is not None and self._alignment.breaks == breaks)
         self._gap = self._gap + 1 if origin is None else 0
         return origin
 
@@ -132,7 +135,7 @@ def trace(
     for step in passes:
         sources[step.start : step.start + step.accepted] = step.sources
     origins = tuple(origin for record in recorder.records for origin in record.origins)
-    breaks = tuple(_breaks(document, truth, origins, sources))
+    breaks = tuple(_breaks(document, truth, origins, sources, recorder.kept))
     return Trace(played, truth, tuple(sources), origins, passes, breaks)
 
 
@@ -254,12 +257,19 @@ def _hypotheses(places: Sequence[Place]) -> Iterator[Hypothesis]:
 
 
 def _breaks(
-    document: Sequence[int], truth: Ids, origins: Sequence[int | None], sources: Sequence[Source]
+    document: Sequence[int],
+    truth: Ids,
+    origins: Sequence[int | None],
+    sources: Sequence[Source],
+    kept: Sequence[bool],
 ) -> Iterator[Break]:
-    """Where the origins of two tokens that follow each other do not; the end token belongs to no text."""
+    """Where the origins of two tokens that follow each other do not; the end token belongs to no text.
+
+    kept: see `Recorder.kept`; a copy that goes on softly may cover a document token with two, or two with one.
+    """
     copied = [(index, origin) for index, origin in enumerate(origins[:-1]) if origin is not None]
     for (before, left), (back, resumed) in pairwise([(-1, -1), *copied]):
-        if (back, resumed) != (before + 1, left + 1):
+        if (back, resumed) != (before + 1, left + 1) and not (back == before + 1 and kept[back]):
             late = _late(document, truth, (before + 1, left + 1), (back, resumed))
             yield Break(before + 1, left + 1, back, resumed, late, sources[back])
     last, left = copied[-1] if copied else (-1, -1)
