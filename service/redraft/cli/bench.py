@@ -12,6 +12,7 @@ from statistics import median, quantiles
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from transformers import PreTrainedModel
 
 from redraft.bench.contenders import CONTENDERS, Contenders, Row, measure
 from redraft.bench.overhead import measure_overhead
@@ -19,7 +20,8 @@ from redraft.bench.unrelated import unrelated
 from redraft.engine.scheduler import SchedulerLimits
 from redraft.engine.service import EngineService
 from redraft.errors import RedraftError
-from redraft.model.loading import LoadedModel, LoadOptions, load
+from redraft.model.loading import LoadedModel, LoadOptions, load, load_plain
+from redraft.model.packed import is_packed
 from redraft.replay.pairs import Pair, read_pairs
 
 _INSTRUCTION = "Rewrite the document."
@@ -47,6 +49,7 @@ class Bench:
     options: BenchOptions
     service: EngineService
     loaded: LoadedModel
+    stock: PreTrainedModel  # the same weights as transformers runs them
     pairs: list[Pair]
     errors: Console
 
@@ -57,6 +60,7 @@ def run_bench(options: BenchOptions) -> int:
     try:
         pairs = list(read_pairs(options.pairs))[: options.limit]
         loaded = load(LoadOptions(model=options.model))
+        stock = load_plain(LoadOptions(model=options.model)) if is_packed(loaded.target.model) else loaded.target.model
     except (RedraftError, OSError, ValueError) as error:
         errors.print(f"error: {error}", style="red", markup=False)
         return 1
@@ -66,7 +70,7 @@ def run_bench(options: BenchOptions) -> int:
     service = EngineService(loaded, SchedulerLimits())
     service.start()
     try:
-        _MODES[options.mode](Bench(options, service, loaded, pairs, errors))
+        _MODES[options.mode](Bench(options, service, loaded, stock, pairs, errors))
     finally:
         service.stop()
     return 0
@@ -79,7 +83,7 @@ def _contest(bench: Bench) -> None:
     with Progress(console=bench.errors) as progress:
         task = progress.add_task(options.mode, total=len(bench.pairs) * options.repeats * CONTENDERS)
         for pair in bench.pairs:
-            contenders = enter(bench.service, bench.loaded.target.model, pair, pair.instruction or _INSTRUCTION)
+            contenders = enter(bench.service, bench.stock, pair, pair.instruction or _INSTRUCTION)
             rows.append(measure(contenders, pair, options.repeats, lambda: progress.advance(task)))
             if options.as_json:
                 print(json.dumps(asdict(rows[-1])), flush=True)  # noqa: T201
@@ -90,7 +94,7 @@ def _unrelated(bench: Bench) -> None:
     """The first document with an output that shares nothing with it: with and without drafts, in turn."""
     options = bench.options
     pair = unrelated(bench.pairs[0], bench.loaded.tokenizer)
-    contenders = Contenders(bench.service, bench.loaded.target.model, pair, _INSTRUCTION)
+    contenders = Contenders(bench.service, bench.stock, pair, _INSTRUCTION)
     ratios: list[float] = []
     with Progress(console=bench.errors) as progress:
         task = progress.add_task("unrelated", total=options.repeats)

@@ -13,6 +13,7 @@ import numpy as np
 import structlog
 import torch
 
+from redraft.model import packed
 from redraft.model.base import PackedRow
 from redraft.model.cache import cache_directory, read_json, write_json
 from redraft.model.runner import TorchTarget
@@ -121,8 +122,9 @@ def _monotone(seconds: list[float]) -> list[float]:
 def _key(target: TorchTarget) -> str:
     spec = target.spec
     device = torch.cuda.get_device_name(target.model.device) if target.model.device.type == "cuda" else "cpu"
-    facts = f"{spec.name} {spec.parameters} {spec.dtype} {device} {torch.get_num_threads()} {torch.__version__}"
-    return hashlib.sha256(facts.encode()).hexdigest()[:16]
+    kernels = "packed" if packed.is_packed(target.model) else "plain"
+    facts = (spec.name, spec.parameters, spec.dtype, device, kernels, torch.get_num_threads(), torch.__version__)
+    return hashlib.sha256(" ".join(map(str, facts)).encode()).hexdigest()[:16]
 
 
 def _parse(value: object) -> MeasuredCost | None:

@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from redraft.errors import ModelRefused
-from redraft.model import adapter, lora
+from redraft.model import adapter, lora, packed
 from redraft.model.base import ModelSpec
 from redraft.model.cache import cache_directory, cached_folder, is_intact
 from redraft.model.runner import TorchTarget
@@ -64,17 +64,18 @@ def load(options: LoadOptions) -> LoadedModel:
     if options.threads:
         torch.set_num_threads(options.threads)
     _quiet()
-    folder, name = _adapter(options)
-    source = resolve(options.model)
-    if folder is not None and options.model == DEMO:
-        source = str(_merged_demo(folder))
-        folder = None
-    device = _device(options.device)
-    tokenizer = _tokenizer(source, options)
-    model = _model(source, options, device, folder)
-    spec = replace(_spec(options.model, model, tokenizer), adapter=name)
+    origin = _origin(options)
+    tokenizer = _tokenizer(origin.source, options)
+    model = _model(origin, options)
+    spec = replace(_spec(options.model, model, tokenizer), adapter=origin.adapter)
+    packed.pack(model)
     target = TorchTarget(model, spec, _arena_tokens(model, spec, options.kv_bytes))
     return LoadedModel(target, tokenizer, model.generation_config or GenerationConfig())
+
+
+def load_plain(options: LoadOptions) -> PreTrainedModel:
+    """The model alone, as transformers runs it. Raises ModelRefused with the reason."""
+    return _model(_origin(options), options)
 
 
 def resolve(model: str) -> str:
@@ -142,6 +143,22 @@ def _convert(gguf: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where weights come from: a folder or hub id, a LoRA that is yet to be merged in, the name of one that is used."""
+
+    source: str
+    lora: Path | None
+    adapter: str
+
+
+def _origin(options: LoadOptions) -> _Origin:
+    folder, name = _adapter(options)
+    if folder is not None and options.model == DEMO:
+        return _Origin(str(_merged_demo(folder)), None, name)
+    return _Origin(resolve(options.model), folder, name)
+
+
 def _adapter(options: LoadOptions) -> tuple[Path | None, str]:
     """The LoRA to use and its name; (None, ""): none."""
     if options.adapter == lora.NONE or (options.adapter is None and options.model != DEMO):
@@ -199,7 +216,8 @@ def _tokenizer(source: str, options: LoadOptions) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _model(source: str, options: LoadOptions, device: torch.device, lora_folder: Path | None) -> PreTrainedModel:
+def _model(origin: _Origin, options: LoadOptions) -> PreTrainedModel:
+    source, device = origin.source, _device(options.device)
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=options.trust_remote_code)
         adapter.refuse_unsupported(config)
@@ -208,8 +226,8 @@ def _model(source: str, options: LoadOptions, device: torch.device, lora_folder:
         )
     except (OSError, ValueError) as error:
         raise ModelRefused(f"cannot load a model from {source!r}: {error}") from error
-    if lora_folder is not None:
-        model = lora.merged(model, lora_folder)
+    if origin.lora is not None:
+        model = lora.merged(model, origin.lora)
     model.to(device)  # type: ignore[arg-type]  # the stub of `to` knows only strings
     return model
 

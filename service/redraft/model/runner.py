@@ -54,7 +54,8 @@ class TorchTarget:
     @property
     def memory(self) -> int:
         """Bytes of weights, keys and values."""
-        weights = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
+        tensors = chain(self.model.parameters(), self.model.buffers())
+        weights = sum(tensor.numel() * tensor.dtype.itemsize for tensor in tensors)
         return int(weights) + self._arena.bytes
 
     @property

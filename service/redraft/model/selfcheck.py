@@ -1,11 +1,11 @@
-"""Compares packed rows with transformers' own forward before a model is served."""
+"""Compares packed rows, through packed weights, with transformers' own forward before a model is served."""
 
 from __future__ import annotations
 
 import torch
 
 from redraft.errors import ModelRefused
-from redraft.model import adapter
+from redraft.model import adapter, packed
 from redraft.model.base import PackedRow
 from redraft.model.runner import TorchTarget
 
@@ -23,7 +23,7 @@ def self_check(target: TorchTarget) -> float:
     """
     rows = [_some_ids(length, target.spec.vocab_size) for length in _LENGTHS]
     ours = _packed(target, rows)
-    with torch.inference_mode(), adapter.stock_attention(target.model):
+    with torch.inference_mode(), adapter.stock_attention(target.model), packed.plain_linear(target.model):
         stock = [adapter.stock_logits(target.model, torch.tensor([row], device=target.model.device)) for row in rows]
     worst = max(_difference(mine, theirs) for mine, theirs in zip(ours, stock, strict=True))
     if not worst <= _TOLERANCE[target.model.dtype]:
