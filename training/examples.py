@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rapidfuzz.distance import Indel
 from redraft.engine.prompt import Prompter
 from redraft.engine.request import EditRequest
 
@@ -16,17 +17,33 @@ from training.edits.sources import collect
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """ids: prompt, answer and end token; answer: how many of them, at the end, the loss looks at."""
+    """ids: prompt, answer and end token; answer: how many of them, at the end, the loss looks at.
+
+    decided: places in the answer, from 0, whose token is more than the document's next one.
+    """
 
     ids: list[int]
     answer: int
+    decided: frozenset[int] = frozenset()
 
 
 def encoded(prompter: Prompter, end: int, edit: Edit) -> Example:
     """What an engine would have in its cache after it had written the wanted text and `end`."""
     prompt = prompter.build(EditRequest(edit.document, edit.instruction), lambda text: None).ids
-    answer = [*prompter.document(edit.wanted).ids, end]
-    return Example([*prompt, *answer], len(answer))
+    before, answer = prompter.document(edit.document).ids, [*prompter.document(edit.wanted).ids, end]
+    return Example([*prompt, *answer], len(answer), decided([*before, end], answer))
+
+
+def decided(before: Sequence[int], after: Sequence[int]) -> frozenset[int]:
+    """Places in `after` that do not just copy on: what is new, and the first token of the copy behind an edit.
+
+    The latter says where the edit ends; behind a deletion it is all there is of it.
+    """
+    places: set[int] = set()
+    for op in Indel.opcodes(before, after):
+        if op.tag != "equal":
+            places.update(range(op.dest_start, min(op.dest_end + 1, len(after))))
+    return frozenset(places)
 
 
 def replay_files(paths: list[Path]) -> list[Path]:

@@ -46,18 +46,21 @@ class Trainee:
         """The adapter's, in a fixed order."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
-    def loss(self, example: Example) -> torch.Tensor:
-        """Sum of the answer tokens' cross entropies; the head sees their positions alone."""
+    def losses(self, example: Example) -> torch.Tensor:
+        """float[answer]: the answer tokens' cross entropies; the head sees their positions alone."""
         ids = torch.tensor([example.ids])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._dtype == torch.bfloat16):
             # A single row without padding: causal attention needs no mask.
             hidden = self._decoder(input_ids=ids, use_cache=False).last_hidden_state[0, -example.answer - 1 : -1]
             logits = functional.linear(hidden.to(self._dtype), self._head)
-        return functional.cross_entropy(logits.float(), ids[0, -example.answer :], reduction="sum")
+        return functional.cross_entropy(logits.float(), ids[0, -example.answer :], reduction="none")
 
-    def gradient(self, example: Example, answers: int) -> tuple[float, tuple[torch.Tensor, ...]]:
-        """This example's part of the mean loss of `answers` tokens, and its gradient; from any thread."""
-        loss = self.loss(example) / answers
+    def gradient(self, example: Example, weight: float, total: float) -> tuple[float, tuple[torch.Tensor, ...]]:
+        """This example's part of a batch's mean loss and its gradient; from any thread.
+
+        weight: of a decided token, where a copied one weighs 1; total: the weight of the batch.
+        """
+        loss = self.losses(example).dot(weights(example, weight)) / total
         return loss.item(), torch.autograd.grad(loss, self.parameters)
 
     def save(self, folder: Path, dtype: torch.dtype = torch.float32) -> None:
@@ -81,6 +84,13 @@ class Trainee:
         missing = self.model.load_state_dict(weights, strict=False)
         if missing.unexpected_keys:
             raise ValueError(f"{folder} holds an adapter for other layers: {missing.unexpected_keys[:3]}")
+
+
+def weights(example: Example, weight: float) -> torch.Tensor:
+    """float[answer]: `weight` for decided tokens, 1 for copied ones."""
+    found = torch.ones(example.answer)
+    found[sorted(example.decided)] = weight
+    return found
 
 
 def fastest_precision() -> str:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import Any
 
@@ -42,9 +43,12 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--model", default=DEMO, help="demo, a GGUF file or a folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lr", type=float, default=6e-4)
+    parser.add_argument(
+        "--decided-weight", type=float, default=8.0, help="of a changed token in the loss; a copied one: 1"
+    )
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--alpha", type=int, default=32)
-    parser.add_argument("--step-tokens", type=int, default=4096, help="prompt and answer tokens of one step, at least")
+    parser.add_argument("--step-tokens", type=int, default=1536, help="prompt and answer tokens of one step, at least")
     parser.add_argument("--longest", type=int, default=1200, help="tokens of a document, roughly")
     parser.add_argument("--save-every", type=int, default=20, help="steps")
     parser.add_argument("--probe-every", type=int, default=100, help="steps between losses on held-out examples")
@@ -80,7 +84,8 @@ class Run:
             if self.progress.step % self.asked.save_every == 0:
                 self.save()
             if self.progress.step % self.asked.probe_every == 0:
-                self.log(held_out_loss=round(self.held_out_loss(), 5))
+                copied, decided = self.held_out_losses()
+                self.log(held_out_copied=round(copied, 5), held_out_decided=round(decided, 5))
         self.save()
         self.export()
 
@@ -98,15 +103,17 @@ class Run:
         self.log(loss=round(loss, 5), rate=rate, examples=len(batch), tokens_per_second=round(tokens / taken, 1))
 
     def _descend(self, batch: list[Example]) -> float:
-        """Mean loss of an answer token. Each example is a pass of its own: no padding, and any thread that is free."""
-        answers = sum(example.answer for example in batch)
+        """Weighted mean loss of a token. Each example is a pass of its own: no padding, any thread that is free."""
+        weight = self.asked.decided_weight
+        total_weight = sum(example.answer + (weight - 1) * len(example.decided) for example in batch)
         self.optimizer.zero_grad(set_to_none=True)
         longest_first = sorted(batch, key=lambda example: -len(example.ids))
         total = 0.0
-        for loss, gradients in self.pool.map(partial(self.trainee.gradient, answers=answers), longest_first):
+        gradient = partial(self.trainee.gradient, weight=weight, total=total_weight)
+        for loss, gradients in self.pool.map(gradient, longest_first):
             total += loss
-            for parameter, gradient in zip(self.trainee.parameters, gradients, strict=True):
-                parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
+            for parameter, part in zip(self.trainee.parameters, gradients, strict=True):
+                parameter.grad = part if parameter.grad is None else parameter.grad.add_(part)
         torch.nn.utils.clip_grad_norm_(self.trainee.parameters, _CLIP)
         self.optimizer.step()
         return total
@@ -119,12 +126,15 @@ class Run:
         self.progress.seconds += taken
 
     @torch.no_grad()
-    def held_out_loss(self) -> float:
-        """Mean loss of an answer token on examples of the other side of the split."""
+    def held_out_losses(self) -> tuple[float, float]:
+        """Mean loss of a copied and of a decided token, on examples of the other side of the split."""
         begin = time.monotonic()
-        total = sum(self.trainee.loss(example).item() for example in self.probe)
+        copied, decided = [], []
+        for example in self.probe:
+            for place, loss in enumerate(self.trainee.losses(example).tolist()):
+                (decided if place in example.decided else copied).append(loss)
         self.progress.seconds += time.monotonic() - begin
-        return total / max(1, sum(example.answer for example in self.probe))
+        return fmean(copied or [0.0]), fmean(decided or [0.0])
 
     def save(self) -> None:
         """Write the checkpoint; its time counts."""

@@ -17,7 +17,7 @@ from redraft.replay.pairs import Pair
 from training import train
 from training.checkpoint import Checkpoint, Progress
 from training.edits.base import Edit
-from training.examples import Example, Stream, encoded
+from training.examples import Example, Stream, decided, encoded
 from training.lora import Trainee
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
@@ -57,16 +57,45 @@ def test_the_loss_is_the_answers_alone_and_equals_the_models_own(folder):
     model = trainee(folder)
     example = Example([3, 4, 5, 6, 7, 8, 9], answer=3)
     logits = model.model(input_ids=torch.tensor([example.ids])).logits[0].log_softmax(-1)
-    expected = -sum(logits[place - 1, example.ids[place]] for place in (4, 5, 6))
-    assert model.loss(example).item() == pytest.approx(expected.item(), rel=1e-5)
-    changed = Example([3, 4, 5, 6, 7, 8, 9], answer=1)
-    assert model.loss(changed).item() == pytest.approx(-logits[5, 9].item(), rel=1e-5)
+    expected = [-logits[place - 1, example.ids[place]].item() for place in (4, 5, 6)]
+    assert model.losses(example).tolist() == pytest.approx(expected, rel=1e-5)
+    assert model.losses(Example(example.ids, answer=1)).tolist() == pytest.approx(expected[-1:], rel=1e-5)
+
+
+def test_decided_tokens_weigh_more(folder):
+    model = trainee(folder)
+    example = Example([3, 4, 5, 6, 7, 8, 9], answer=3, decided=frozenset({1}))
+    first, second, third = model.losses(example).tolist()
+    loss, gradients = model.gradient(example, weight=5.0, total=14.0)
+    assert loss == pytest.approx((first + 5 * second + third) / 14, rel=1e-5)
+    assert len(gradients) == len(model.parameters)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "places"),
+    [
+        ([1, 2, 3, 4], [1, 2, 3, 4], []),
+        ([1, 2, 3, 4], [1, 9, 3, 4], [1, 2]),  # the new token, and the one that says that the edit is over
+        ([1, 2, 3, 4], [1, 3, 4], [1]),  # a deletion is only seen in what comes instead
+        ([1, 2, 3, 4], [1, 2, 8, 9, 3, 4], [2, 3, 4]),
+        ([1, 2, 3, 4], [1, 2, 4], [2]),  # 4: the end token
+        ([1, 2], [7, 8, 2], [0, 1, 2]),
+    ],
+)
+def test_what_is_decided(before, after, places):
+    assert sorted(decided(before, after)) == places
+
+
+def test_an_unchanged_text_decides_nothing():
+    same = Edit("t", "s", EDIT.wanted, "Correct it", EDIT.wanted)
+    assert not encoded(Prompter(byte_tokenizer()), tiny_models.END, same).decided
+    assert encoded(Prompter(byte_tokenizer()), tiny_models.END, EDIT).decided
 
 
 def test_bfloat16_changes_the_loss_little_and_leaves_the_adapter_in_float32(folder):
     example = Example(list(range(3, 60)), answer=20)
     exact, rough = trainee(folder), trainee(folder, "bfloat16")
-    assert rough.loss(example).item() == pytest.approx(exact.loss(example).item(), rel=0.03)
+    assert rough.losses(example).sum().item() == pytest.approx(exact.losses(example).sum().item(), rel=0.03)
     assert {parameter.dtype for parameter in rough.parameters} == {torch.float32}
 
 
@@ -123,7 +152,7 @@ def test_a_run_goes_on_where_it_stopped_and_ends_with_an_adapter_that_peft_loads
     assert [line["step"] for line in steps] == [1, 2, 3, 4]
     assert all(line["tokens_per_second"] > 0 and line["tokens"] > 0 for line in steps)
     assert steps[-1]["rate"] < steps[1]["rate"] * 2
-    assert any("held_out_loss" in line for line in lines(tmp_path / "parts"))
+    assert any("held_out_decided" in line for line in lines(tmp_path / "parts"))
     adapter = tmp_path / "parts" / "adapter"
     assert {file.name for file in adapter.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
     assert json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == str(folder)
@@ -135,9 +164,10 @@ def test_a_run_goes_on_where_it_stopped_and_ends_with_an_adapter_that_peft_loads
 
 def test_training_lowers_the_loss(folder, tmp_path, few_sources):
     run = train.start(asked(folder, tmp_path, steps=25, **{"save-every": 100, "probe-every": 100}))
-    before = run.held_out_loss()
+    before = run.held_out_losses()
     run.train()
-    assert run.held_out_loss() < 0.8 * before
+    for loss, first in zip(run.held_out_losses(), before, strict=True):
+        assert loss < 0.8 * first
 
 
 def test_time_ends_a_run_too(folder, tmp_path, few_sources):
