@@ -163,7 +163,7 @@ def test_a_run_goes_on_where_it_stopped_and_ends_with_an_adapter_that_peft_loads
 
 
 def test_training_lowers_the_loss(folder, tmp_path, few_sources):
-    run = train.start(asked(folder, tmp_path, steps=25, **{"save-every": 100, "probe-every": 100}))
+    run = train.start(asked(folder, tmp_path, steps=60, **{"save-every": 100, "probe-every": 100}))
     before = run.held_out_losses()
     run.train()
     for loss, first in zip(run.held_out_losses(), before, strict=True):
